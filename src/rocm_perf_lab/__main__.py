@@ -1,0 +1,3 @@
+from rocm_perf_lab.cli.main import main
+
+main()

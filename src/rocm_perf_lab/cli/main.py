@@ -1,0 +1,121 @@
+"""The `rocm-perf` command: find the subcommand, run it, print errors, exit.
+
+Command modules are imported only when called: `rocm-perf --help` must not pay for numpy.
+A command module exposes `app`, called as `app(args=[...], prog_name="rocm-perf NAME")`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+import textwrap
+
+from rocm_perf_lab import __version__
+from rocm_perf_lab.errors import PerfLabError, UsageError
+
+PROGRAM = "rocm-perf"
+
+# name -> (module, one-line summary)
+COMMANDS: dict[str, tuple[str, str]] = {}
+
+# Commands that hand their arguments to another program untouched, `--debug` included.
+PASS_THROUGH = frozenset({"hipcc"})
+
+EXIT_CODES = (
+    "0 done; 1 a gate failed; 2 usage; 3 bad input; 4 a tool or device is missing; "
+    "5 refused for safety"
+)
+
+
+def help_text() -> str:
+    """The text of `rocm-perf --help`; docs/commands.md holds a checked copy."""
+    width = max((len(name) for name in COMMANDS), default=0)
+    rows = [f"  {name:<{width}}  {summary}" for name, (_, summary) in COMMANDS.items()]
+    return "\n".join(
+        [
+            f"Usage: {PROGRAM} [--version] [--help] [--debug] COMMAND [ARGS]...",
+            "",
+            "GPU performance engineering for AMD: measure a HIP program, say what limits it.",
+            "",
+            "Commands:",
+            *rows,
+            "",
+            "Options:",
+            "  --version  Print the version and exit.",
+            "  --debug    Show the Python traceback of an error (also ROCM_PERF_DEBUG=1).",
+            "  --help     Show this text; `rocm-perf COMMAND --help` shows a command's own.",
+            "",
+            *textwrap.wrap(f"Exit codes: {EXIT_CODES}.", 80),
+        ]
+    )
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = list(sys.argv[1:] if argv is None else argv)
+    debug = _take_debug(args)
+    try:
+        code = _run(args)
+        sys.stdout.flush()
+    except PerfLabError as error:
+        if debug:
+            raise
+        _print_error(error)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        print("interrupted", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): not an error worth a sentence.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:
+        if debug:
+            raise
+        kind = type(error).__name__
+        print(f"{PROGRAM}: internal error: {kind}: {error}", file=sys.stderr)
+        print("  This is a defect; --debug shows where. Please report it.", file=sys.stderr)
+        code = 70
+    sys.exit(code)
+
+
+def _run(args: list[str]) -> int:
+    if not args or args[0] in ("--help", "-h", "help"):
+        print(help_text())
+        return 0 if args else UsageError.exit_code
+    if args[0] in ("--version", "-V"):
+        print(f"{PROGRAM} {__version__}")
+        return 0
+    name = args[0]
+    if name not in COMMANDS:
+        close = difflib.get_close_matches(name, COMMANDS, n=1)
+        what = "option" if name.startswith("-") else "command"
+        raise UsageError(
+            f"no such {what}: {name}",
+            hint=f"did you mean `{PROGRAM} {close[0]}`?" if close else f"see `{PROGRAM} --help`",
+        )
+    module = importlib.import_module(COMMANDS[name][0])
+    try:
+        module.app(args=args[1:], prog_name=f"{PROGRAM} {name}")
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    return 0
+
+
+def _take_debug(args: list[str]) -> bool:
+    """Remove `--debug` wherever it stands before `--`; it is the same for every command."""
+    end = args.index("--") if "--" in args else len(args)
+    if args and args[0] in PASS_THROUGH:
+        end = 0
+    found = "--debug" in args[:end]
+    args[:end] = [arg for arg in args[:end] if arg != "--debug"]
+    return found or os.environ.get("ROCM_PERF_DEBUG", "") not in ("", "0")
+
+
+def _print_error(error: PerfLabError) -> None:
+    print(f"{PROGRAM}: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"  {error.hint}", file=sys.stderr)
