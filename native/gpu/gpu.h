@@ -1,0 +1,96 @@
+// The virtual GPU as the HSA layer sees it: load code objects, launch AQL dispatches, hear of
+// faults. Nothing above HSA includes this header.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memory.h"
+#include "wave.h"
+
+namespace gpu {
+
+// Numbers of one device model (virtual:mi300x, virtual:mi300a, virtual:mi250x).
+struct DeviceModel {
+  std::string name;          // "virtual:mi300x"
+  std::string product;       // shown to programs, and says that it is virtual
+  std::string isa;           // "gfx942"
+  uint32_t compute_units = 0, simds_per_cu = 4, waves_per_simd = 8, xccs = 1, shader_engines = 1;
+  uint32_t clock_mhz = 0, memory_clock_mhz = 0, memory_bus_bits = 0;
+  uint64_t memory_bytes = 0;
+  uint32_t lds_bytes_per_cu = 65536, l2_bytes = 0, max_threads_per_cu = 2048;
+};
+const DeviceModel* find_model(std::string_view name);  // nullptr if unknown
+
+struct KernelSymbol {
+  std::string name;          // without ".kd"
+  uint64_t descriptor = 0;   // device address of the 64-byte kernel descriptor (kernel_object)
+  uint32_t kernarg_bytes = 0, kernarg_align = 16, group_bytes = 0, private_bytes = 0;
+  uint32_t sgpr_count = 0, vgpr_count = 0, agpr_count = 0, wavefront_size = 64;
+  uint32_t max_flat_workgroup_size = 1024;
+  bool uses_dynamic_stack = false;
+  struct Argument { std::string name, value_kind; uint32_t offset = 0, size = 0; };
+  std::vector<Argument> arguments;  // from the msgpack note, hidden ones included
+};
+
+struct VariableSymbol { std::string name; uint64_t address = 0, size = 0; bool external = true; };
+
+// A code object loaded at a device address: segments copied, relocations applied.
+class LoadedCodeObject {
+ public:
+  virtual ~LoadedCodeObject() = default;
+  virtual std::string_view isa() const = 0;  // "gfx942"
+  virtual uint64_t load_base() const = 0;
+  virtual uint64_t load_size() const = 0;
+  virtual int64_t load_delta() const = 0;
+  virtual const std::vector<KernelSymbol>& kernels() const = 0;
+  virtual const std::vector<VariableSymbol>& variables() const = 0;
+  // "file.hip:12" where the object carries DWARF line tables, else empty.
+  virtual std::string source_line(uint64_t pc) const = 0;
+};
+
+struct LoadError { std::string message; };
+
+struct DispatchRequest {           // the fields of an AQL kernel dispatch packet
+  uint64_t packet_address = 0;     // for hidden dispatch_ptr users; the packet stays valid
+  uint16_t dims = 1;
+  uint16_t workgroup[3] = {1, 1, 1};
+  uint32_t grid[3] = {1, 1, 1};    // work-items
+  uint32_t private_bytes = 0, group_bytes = 0;
+  uint64_t kernel_object = 0, kernarg = 0;
+  uint64_t queue_address = 0;      // hsa_queue_t*
+  uint64_t dispatch_id = 0;
+};
+
+struct FaultReport {
+  Fault fault;
+  std::string text;                // the whole message for a person, several lines
+  std::string kernel;
+  uint32_t workgroup[3] = {0, 0, 0};
+};
+
+struct DispatchResult {
+  bool ok = true;
+  FaultReport fault;               // when !ok
+  uint64_t wave_instructions = 0, waves = 0;
+};
+
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+  virtual const DeviceModel& model() const = 0;
+  virtual AddressSpace& memory() = 0;
+  virtual std::shared_ptr<LoadedCodeObject> load(const void* elf, size_t size, LoadError& error) = 0;
+  // Runs to completion on the calling thread plus the executor's worker threads; dispatches of
+  // different queues may be submitted from different threads at once.
+  virtual DispatchResult run(const DispatchRequest& request) = 0;
+};
+
+std::unique_ptr<Gpu> make_gpu(const DeviceModel& model);
+
+}  // namespace gpu

@@ -1,0 +1,52 @@
+// Device-visible memory. A device address is a host address: the virtual GPU lives in the
+// user's process and every allocation is ordinary host memory at its own address. What makes
+// it device memory is that it is listed here; an access outside every listed range is a fault.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gpu {
+
+enum class RangeKind : uint8_t { Vram, HostPinned, Managed, Kernarg, Code, Scratch, Vmem, Runtime };
+
+struct Range {
+  uint64_t base = 0;
+  uint64_t end = 0;  // first byte after the range
+  RangeKind kind = RangeKind::Vram;
+  bool readable = true;
+  bool writable = true;
+};
+
+struct NearestRange {
+  bool found = false;
+  bool freed = false;  // the address lay inside a range that was released earlier
+  Range range{};
+  int64_t distance = 0;  // bytes past the end (> 0) or before the start (< 0); 0: inside
+};
+
+// Lookups are wait-free and may run on many executor threads while a host thread allocates:
+// readers hold an immutable sorted snapshot, writers publish a new one.
+class AddressSpace {
+ public:
+  struct Snapshot {
+    std::vector<Range> ranges;  // sorted by base, disjoint
+    const Range* find(uint64_t address) const noexcept;
+  };
+
+  void add(const Range& range);
+  bool remove(uint64_t base);  // remembered as freed, for the fault message
+  std::shared_ptr<const Snapshot> snapshot() const;
+  NearestRange nearest(uint64_t address) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+
+ public:
+  AddressSpace();
+};
+
+}  // namespace gpu
