@@ -1,7 +1,8 @@
 // The architectural state of one wave64, and what the executor needs of its surroundings.
-// Generated instruction functions (exec) read and write this and nothing else.
+// Instruction functions (native/gpu/exec) read and write this and nothing else.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "memory.h"
@@ -9,8 +10,10 @@
 namespace gpu {
 
 inline constexpr int kLanes = 64;
-inline constexpr int kMaxSgprs = 128;  // s0..s101, then flat_scratch/xnack/vcc/ttmp by encoding
-inline constexpr int kMaxVgprs = 512;  // arch + accumulation, unified file (gfx90a and later)
+inline constexpr int kMaxSgprs = 128;
+inline constexpr int kMaxVgprs = 512;
+inline constexpr int kAccRow = 256;      // a0 is row 256 whatever acc_offset says
+inline constexpr int kMaxClasses = 64;   // instruction classes; the generated isa.h names them
 
 enum class FaultKind : uint8_t {
   None, Unmapped, Freed, ReadOnly, Misaligned, LdsOutOfRange, IllegalInstruction,
@@ -20,7 +23,7 @@ enum class FaultKind : uint8_t {
 struct Fault {
   FaultKind kind = FaultKind::None;
   uint64_t pc = 0;       // device address of the instruction
-  uint64_t address = 0;  // of the access, or the LDS offset
+  uint64_t address = 0;  // of the access, the LDS or scratch offset; the words of an illegal instruction
   uint32_t size = 0;
   uint8_t lane = 0;
   bool write = false;
@@ -32,31 +35,79 @@ enum class Stop : uint8_t { Barrier, End, Fault, Sleep, Budget };
 
 struct WorkgroupContext;  // LDS, barrier, ids: owned by dispatch.cpp
 
+// What one memory instruction touched, filled only where Wave::access is set (observers).
+enum class Space : uint8_t { None, Global, Lds, Scratch, Scalar };
+struct MemAccess {
+  Space space = Space::None;
+  bool write = false, atomic = false;
+  uint16_t size = 0;            // bytes per lane
+  uint64_t mask = 0;            // lanes that accessed `space`
+  uint64_t lds_mask = 0;        // FLAT only: lanes that went to LDS (space says Global)
+  uint64_t scratch_mask = 0;    // FLAT only: lanes that went to scratch
+  uint64_t address[kLanes];     // device address, LDS byte offset or scratch byte offset; [0] for Scalar
+  uint64_t address2[kLanes];    // second address of ds_read2/write2
+  bool two = false;
+};
+
 struct alignas(64) Wave {
-  // Accumulation VGPRs start at acc_offset in the same file.
+  // Rows 0..255 are v0..v255, rows 256..511 a0..a255. Rows below vgpr_count must be zeroed (or
+  // hold launch values) when a wave starts, or results depend on the wave that ran before.
   alignas(64) uint32_t vgpr[kMaxVgprs][kLanes];
-  uint32_t sgpr[kMaxSgprs];  // indexed by the 7-bit scalar operand code; VCC is 106/107
-  uint64_t exec = 0;
-  uint32_t m0 = 0;
-  uint32_t mode = 0;
-  uint8_t scc = 0;
-  uint64_t pc = 0;  // device address
-  uint16_t vgpr_count = 0;  // allocated, arch + acc; an access past it is IllegalRegister
-  uint16_t acc_offset = 0;
-  uint32_t hw_id = 0;
+
+  // Indexed by the 7-bit scalar operand code: exec, m0, vcc and the rest have names in it.
+  union {
+    alignas(64) uint32_t sgpr[kMaxSgprs];
+    struct {
+      uint32_t s_[102];
+      uint32_t flat_scratch[2];
+      uint32_t xnack_mask[2];
+      uint64_t vcc;
+      uint32_t ttmp[16];
+      uint32_t m0;
+      uint32_t reserved_;
+      uint64_t exec;
+    };
+  };
+  uint64_t pc;              // device address; valid whenever the executor is not running
+  uint32_t mode;            // MODE register: round [3:0], denorm [7:4], dx10_clamp 8, ieee 9
+  uint8_t scc;
+  uint16_t vgpr_count;      // allocated, arch + acc; an access past it is IllegalRegister
+  uint16_t acc_offset;      // arch VGPRs; accumulation VGPRs are vgpr_count - acc_offset
+  uint32_t hw_id;           // HW_REG_HW_ID
+  uint32_t xcc_id;          // HW_REG_XCC_ID
+  uint32_t lds_alloc, gpr_alloc;  // HW_REG_LDS_ALLOC, HW_REG_GPR_ALLOC
+  uint64_t time_base;       // s_memtime at the wave's start, in shader clocks
 
   // Surroundings.
-  const AddressSpace::Snapshot* memory = nullptr;
-  Range last_range{};  // one-entry translation cache
-  uint8_t* lds = nullptr;
-  uint32_t lds_bytes = 0;
-  uint8_t* scratch = nullptr;      // this wave's private segment: lane-major or swizzled, one owner decides
-  uint32_t scratch_bytes_per_lane = 0;
-  uint64_t shared_aperture = 0;    // value of src_shared_base
-  uint64_t private_aperture = 0;   // value of src_private_base
-  WorkgroupContext* group = nullptr;
-  Fault fault{};
-  uint64_t executed = 0;  // wave-instructions, for limits and speed figures
+  const AddressSpace::Snapshot* memory;
+  Range last_range;         // one-entry translation cache; clear it when `memory` changes
+  uint8_t* lds;
+  uint32_t lds_bytes;
+  // This wave's private segment, dword-interleaved over lanes as hardware lays it out: byte `o`
+  // of lane `l` is scratch[(o & ~3) * 64 + l * 4 + (o & 3)].
+  uint8_t* scratch;
+  uint32_t scratch_bytes_per_lane;
+  uint64_t shared_aperture;   // value of src_shared_base; 4 GiB, low half zero
+  uint64_t private_aperture;  // value of src_private_base; 4 GiB, low half zero
+  WorkgroupContext* group;
+
+  Fault fault;
+  uint64_t executed;            // wave-instructions
+  uint64_t counts[kMaxClasses]; // the same by instruction class
+
+  // The executor's own; zero at the start of a wave.
+  MemAccess* access;
+  Stop stop;
+  void* program;
+  uint64_t mask_exec;           // the mask that mask_row spells out, valid once mask_valid
+  bool mask_valid;
+  alignas(64) uint32_t mask_row[kLanes];
 };
+static_assert(offsetof(Wave, exec) - offsetof(Wave, sgpr) == 126 * 4);
+static_assert(offsetof(Wave, vcc) - offsetof(Wave, sgpr) == 106 * 4);
+static_assert(offsetof(Wave, m0) - offsetof(Wave, sgpr) == 124 * 4);
+
+// Everything but the vector registers to its value at the start of a wave.
+void reset(Wave& wave);
 
 }  // namespace gpu
