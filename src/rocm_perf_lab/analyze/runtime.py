@@ -1,0 +1,253 @@
+"""Which kernels ran, for how long, how steadily, and which one dominates.
+
+Time is dispatch time from the trace, never host time: runtime = sum of (end - start).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace.model import Dispatches, Trace
+
+# The HIP runtime's own kernels: fills, copies. A user's kernel called hip-something is not one.
+HELPER = re.compile(r"^_*__amd_rocclr_")
+
+STABLE_CV = 0.05
+MODERATE_CV = 0.10
+
+# Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom.
+_T95 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+_T95_MANY = 1.96
+
+
+def is_helper(name: str) -> bool:
+    return HELPER.match(name) is not None
+
+
+@dataclass(frozen=True)
+class Stability:
+    runs: int
+    mean_ms: float
+    median_ms: float
+    stddev_ms: float | None
+    cv: float | None
+    ci95_ms: tuple[float, float] | None
+    classification: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class KernelTimes:
+    """One kernel by name, over all timing runs."""
+
+    name: str
+    helper: bool
+    symbol: int  # -> the first run's Trace.kernels
+    agent: int  # -> the first run's Trace.agents
+    grid: tuple[int, int, int]  # of its longest dispatch, as are workgroup and lds_bytes
+    workgroup: tuple[int, int, int]
+    lds_bytes: int
+    scratch_bytes: int
+    launch_shapes: int
+    dispatches: int  # in the first run
+    total_ms: float  # per run, median over runs
+    share: float | None  # of the selected kernels' time
+    longest_ns: int
+    min_ms: float
+    median_ms: float
+    mean_ms: float
+    max_ms: float
+    stddev_ms: float | None
+    stability: Stability
+
+
+@dataclass(frozen=True)
+class Runtime:
+    kernels: tuple[KernelTimes, ...]  # longest total first; helpers last
+    dominant: int | None  # index into kernels
+    selection: str
+    runtime_ms: float | None
+    stability: Stability | None
+    notes: tuple[str, ...]
+
+
+def measure(runs: Sequence[Trace], pattern: str | None = None) -> Runtime:
+    """Statistics over timing runs of the same program; `pattern` narrows to matching kernels."""
+    wanted = _compile(pattern)
+    names = sorted({kernel.name for run in runs for kernel in run.kernels})
+    index = {name: i for i, name in enumerate(names)}
+    helper = np.array([is_helper(name) for name in names], dtype=bool)
+    matches = np.array([wanted is None or bool(wanted.search(n)) for n in names], dtype=bool)
+
+    columns = [_columns(run, index) for run in runs]
+    if not any(len(duration) for _, duration in columns):
+        return Runtime((), None, "no kernel was launched", None, None, ())
+    totals = np.array(
+        [np.bincount(ids, duration, minlength=len(names)) for ids, duration in columns]
+    )
+    counts = np.array([np.bincount(ids, minlength=len(names)) for ids, _ in columns])
+    launched = counts.sum(axis=0) > 0
+
+    user = launched & matches & ~helper
+    selected, selection = user, "longest dispatch of the user's kernels"
+    if pattern is not None:
+        selection = f"longest dispatch of the kernels matching {pattern!r}"
+    if not user.any():
+        selected = launched & matches
+        selection = "longest dispatch of all: only runtime helpers (__amd_rocclr_*) ran"
+        if not selected.any():
+            raise BadInput(
+                f"no launched kernel matches {pattern!r}",
+                hint="launched were: "
+                + ", ".join(n for n, on in zip(names, launched, strict=True) if on)[:300],
+            )
+    scope_ms = totals[:, selected].sum(axis=1) / 1e6
+    scope_median = float(np.median(scope_ms))
+
+    order = np.concatenate([ids for ids, _ in columns])
+    durations = np.concatenate([duration for _, duration in columns])
+    by_name = np.argsort(order, kind="stable")
+    bounds = np.searchsorted(order[by_name], np.arange(len(names) + 1))
+    kernels = [
+        _kernel(
+            name=names[k],
+            helper=bool(helper[k]),
+            runs=runs,
+            columns=columns,
+            k=k,
+            durations=durations[by_name[bounds[k] : bounds[k + 1]]],
+            per_run_ms=totals[:, k] / 1e6,
+            scope_ms=scope_median if selected[k] else None,
+        )
+        for k in np.flatnonzero(launched & matches)
+    ]
+    kernels.sort(key=lambda kernel: (kernel.helper, -kernel.total_ms, kernel.name))
+    pool = [i for i, kernel in enumerate(kernels) if selected[index[kernel.name]]]
+    dominant = min(pool, key=lambda i: (-kernels[i].longest_ns, kernels[i].name))
+    notes = _notes(runs, counts, totals, names, selected)
+    return Runtime(tuple(kernels), dominant, selection, scope_median, stability(scope_ms), notes)
+
+
+def stability(per_run_ms: npt.NDArray[np.float64]) -> Stability:
+    n = len(per_run_ms)
+    mean, median = float(np.mean(per_run_ms)), float(np.median(per_run_ms))
+    if n < 2:
+        reason = "one run: spread needs at least two (--runs)"
+        return Stability(n, mean, median, None, None, None, None, reason)
+    stddev = float(np.std(per_run_ms, ddof=1))
+    half = (_T95[n - 2] if n - 2 < len(_T95) else _T95_MANY) * stddev / math.sqrt(n)
+    if mean <= 0:
+        reason = "the mean is zero"
+        return Stability(n, mean, median, stddev, None, (mean - half, mean + half), None, reason)
+    cv = stddev / mean
+    label = "stable" if cv <= STABLE_CV else "moderate" if cv <= MODERATE_CV else "unstable"
+    return Stability(n, mean, median, stddev, cv, (mean - half, mean + half), label, None)
+
+
+def _compile(pattern: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if pattern is None else re.compile(pattern)
+    except re.error as error:
+        raise BadInput(f"--kernel {pattern!r} is not a regular expression: {error}") from None
+
+
+def _columns(
+    run: Trace, index: dict[str, int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Per dispatch: the kernel's index by name over all runs, and its duration in ns."""
+    names = np.array([index[kernel.name] for kernel in run.kernels] or [0], dtype=np.int64)
+    d = run.dispatches
+    return names[d.kernel], d.end_ns - d.start_ns
+
+
+def _kernel(
+    name: str,
+    helper: bool,
+    runs: Sequence[Trace],
+    columns: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
+    k: int,
+    durations: npt.NDArray[np.int64],
+    per_run_ms: npt.NDArray[np.float64],
+    scope_ms: float | None,
+) -> KernelTimes:
+    run, rows = next(
+        (run, rows)
+        for run, (ids, _) in zip(runs, columns, strict=True)
+        if len(rows := np.flatnonzero(ids == k))
+    )
+    d = run.dispatches
+    ns = d.end_ns[rows] - d.start_ns[rows]
+    row = int(rows[np.argmax(ns)])
+    shapes = np.unique(
+        np.column_stack([d.grid[rows], d.workgroup[rows], d.lds_bytes[rows]]), axis=0
+    )
+    ms = durations / 1e6
+    total = float(np.median(per_run_ms))
+    return KernelTimes(
+        name=name,
+        helper=helper,
+        symbol=int(d.kernel[row]),
+        agent=int(d.agent[row]),
+        grid=_triple(d.grid[row]),
+        workgroup=_triple(d.workgroup[row]),
+        lds_bytes=int(d.lds_bytes[row]),
+        scratch_bytes=int(d.scratch_bytes[row]),
+        launch_shapes=len(shapes),
+        dispatches=len(rows),
+        total_ms=total,
+        share=total / scope_ms if scope_ms else None,
+        longest_ns=int(durations.max()),
+        min_ms=float(ms.min()),
+        median_ms=float(np.median(ms)),
+        mean_ms=float(ms.mean()),
+        max_ms=float(ms.max()),
+        stddev_ms=float(ms.std(ddof=1)) if len(ms) > 1 else None,
+        stability=stability(per_run_ms),
+    )
+
+
+def _triple(row: npt.NDArray[np.integer]) -> tuple[int, int, int]:
+    return int(row[0]), int(row[1]), int(row[2])
+
+
+def _notes(
+    runs: Sequence[Trace],
+    counts: npt.NDArray[np.int64],
+    totals: npt.NDArray[np.float64],
+    names: list[str],
+    selected: npt.NDArray[np.bool_],
+) -> tuple[str, ...]:
+    notes = []
+    if len(runs) > 1:
+        unequal = np.flatnonzero((counts != counts[0]).any(axis=0) & selected)
+        if len(unequal):
+            examples = ", ".join(names[i] for i in unequal[:3])
+            notes.append(
+                f"the runs did not launch the same kernels equally often ({examples}); "
+                "totals are medians over runs"
+            )
+    empty = int(sum((run.dispatches.end_ns == run.dispatches.start_ns).sum() for run in runs))
+    if empty:
+        notes.append(f"{empty} dispatches have zero length in the trace; they count as 0 ms")
+    return tuple(notes)
+
+
+def busy_ns(dispatches: Dispatches) -> int:
+    """Length of the union of all dispatch intervals."""
+    if not len(dispatches):
+        return 0
+    order = np.argsort(dispatches.start_ns, kind="stable")
+    start, end = dispatches.start_ns[order], np.maximum.accumulate(dispatches.end_ns[order])
+    gaps = np.maximum(start[1:] - end[:-1], 0)
+    return int(end[-1] - start[0] - gaps.sum())
