@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.trace.model import Dispatches, Trace
+from rocm_perf_lab.trace.model import Trace
 
 # The HIP runtime's own kernels: fills, copies. A user's kernel called hip-something is not one.
 HELPER = re.compile(r"^_*__amd_rocclr_")
@@ -115,23 +115,27 @@ def measure(runs: Sequence[Trace], pattern: str | None = None) -> Runtime:
     scope_ms = totals[:, selected].sum(axis=1) / 1e6
     scope_median = float(np.median(scope_ms))
 
-    order = np.concatenate([ids for ids, _ in columns])
+    ids = np.concatenate([ids for ids, _ in columns])
     durations = np.concatenate([duration for _, duration in columns])
-    by_name = np.argsort(order, kind="stable")
-    bounds = np.searchsorted(order[by_name], np.arange(len(names) + 1))
-    kernels = [
-        _kernel(
-            name=names[k],
-            helper=bool(helper[k]),
-            runs=runs,
-            columns=columns,
-            k=k,
-            durations=durations[by_name[bounds[k] : bounds[k + 1]]],
-            per_run_ms=totals[:, k] / 1e6,
-            scope_ms=scope_median if selected[k] else None,
+    first_row = np.cumsum([0, *(len(run.dispatches) for run in runs)])
+    by_name = np.argsort(ids, kind="stable")
+    bounds = np.searchsorted(ids[by_name], np.arange(len(names) + 1))
+    kernels = []
+    for k in map(int, np.flatnonzero(launched & matches)):
+        rows = by_name[bounds[k] : bounds[k + 1]]
+        run = int(np.searchsorted(first_row, rows[0], side="right")) - 1
+        in_run = rows[rows < first_row[run + 1]] - first_row[run]
+        kernels.append(
+            _kernel(
+                name=names[k],
+                helper=bool(helper[k]),
+                run=runs[run],
+                rows=in_run,
+                durations=durations[rows],
+                per_run_ms=totals[:, k] / 1e6,
+                scope_ms=scope_median if selected[k] else None,
+            )
         )
-        for k in np.flatnonzero(launched & matches)
-    ]
     kernels.sort(key=lambda kernel: (kernel.helper, -kernel.total_ms, kernel.name))
     pool = [i for i, kernel in enumerate(kernels) if selected[index[kernel.name]]]
     dominant = min(pool, key=lambda i: (-kernels[i].longest_ns, kernels[i].name))
@@ -174,18 +178,12 @@ def _columns(
 def _kernel(
     name: str,
     helper: bool,
-    runs: Sequence[Trace],
-    columns: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]],
-    k: int,
+    run: Trace,
+    rows: npt.NDArray[np.int64],
     durations: npt.NDArray[np.int64],
     per_run_ms: npt.NDArray[np.float64],
     scope_ms: float | None,
 ) -> KernelTimes:
-    run, rows = next(
-        (run, rows)
-        for run, (ids, _) in zip(runs, columns, strict=True)
-        if len(rows := np.flatnonzero(ids == k))
-    )
     d = run.dispatches
     ns = d.end_ns[rows] - d.start_ns[rows]
     row = int(rows[np.argmax(ns)])
@@ -241,13 +239,3 @@ def _notes(
     if empty:
         notes.append(f"{empty} dispatches have zero length in the trace; they count as 0 ms")
     return tuple(notes)
-
-
-def busy_ns(dispatches: Dispatches) -> int:
-    """Length of the union of all dispatch intervals."""
-    if not len(dispatches):
-        return 0
-    order = np.argsort(dispatches.start_ns, kind="stable")
-    start, end = dispatches.start_ns[order], np.maximum.accumulate(dispatches.end_ns[order])
-    gaps = np.maximum(start[1:] - end[:-1], 0)
-    return int(end[-1] - start[0] - gaps.sum())

@@ -52,7 +52,7 @@ class Resources(Model):
     sgpr_per_wave: int | None
     lds_bytes: int | None
     scratch_bytes: int | None
-    notes: list[str] = []
+    notes: list[str]
 
 
 class Occupancy(Model):
