@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.model import Agent, KernelSymbol, Trace
 
 # The HIP runtime's own kernels: fills, copies. A user's kernel called hip-something is not one.
 HELPER = re.compile(r"^_*__amd_rocclr_")
@@ -53,8 +53,8 @@ class KernelTimes:
 
     name: str
     helper: bool
-    symbol: int  # -> the first run's Trace.kernels
-    agent: int  # -> the first run's Trace.agents
+    symbol: KernelSymbol
+    agent: Agent | None
     grid: tuple[int, int, int]  # of its longest dispatch, as are workgroup and lds_bytes
     workgroup: tuple[int, int, int]
     lds_bytes: int
@@ -139,7 +139,7 @@ def measure(runs: Sequence[Trace], pattern: str | None = None) -> Runtime:
     kernels.sort(key=lambda kernel: (kernel.helper, -kernel.total_ms, kernel.name))
     pool = [i for i, kernel in enumerate(kernels) if selected[index[kernel.name]]]
     dominant = min(pool, key=lambda i: (-kernels[i].longest_ns, kernels[i].name))
-    notes = _notes(runs, counts, totals, names, selected)
+    notes = _notes(runs, counts, names, selected)
     return Runtime(tuple(kernels), dominant, selection, scope_median, stability(scope_ms), notes)
 
 
@@ -195,8 +195,8 @@ def _kernel(
     return KernelTimes(
         name=name,
         helper=helper,
-        symbol=int(d.kernel[row]),
-        agent=int(d.agent[row]),
+        symbol=run.kernels[d.kernel[row]],
+        agent=run.agents[d.agent[row]] if d.agent[row] >= 0 else None,
         grid=_triple(d.grid[row]),
         workgroup=_triple(d.workgroup[row]),
         lds_bytes=int(d.lds_bytes[row]),
@@ -222,7 +222,6 @@ def _triple(row: npt.NDArray[np.integer]) -> tuple[int, int, int]:
 def _notes(
     runs: Sequence[Trace],
     counts: npt.NDArray[np.int64],
-    totals: npt.NDArray[np.float64],
     names: list[str],
     selected: npt.NDArray[np.bool_],
 ) -> tuple[str, ...]:

@@ -1,0 +1,92 @@
+"""A run's folder: under construction with a hidden name, complete once it has its own.
+
+.rocpd_profile/
+  20260131T120000Z-vcopy/   profile.json … trace-1/ counters-1/ att/ logs/
+  latest -> 20260131T120000Z-vcopy
+  .partial-…/               a run in progress, or one that was killed
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rocm_perf_lab.errors import BadInput
+
+ROOT = ".rocpd_profile"
+LATEST = "latest"
+_PARTIAL = ".partial-"
+
+
+@contextlib.contextmanager
+def new_run(root: Path, label: str) -> Iterator[Path]:
+    """A folder to fill. It gets its name and becomes `latest` only if the block ends well."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=root))
+    except OSError as error:
+        raise BadInput(
+            f"cannot create a run folder under {root}: {error.strerror}",
+            hint="choose another place with --out",
+        ) from None
+    try:
+        yield partial
+        final = _finish(partial, root, label)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    _point_latest(root, final)
+
+
+def _finish(partial: Path, root: Path, label: str) -> Path:
+    partial.chmod(0o755 & ~_umask())
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    name = f"{stamp}-{re.sub(r'[^A-Za-z0-9._-]+', '_', label)[:60]}"
+    for attempt in range(1, 10_000):
+        final = root / (name if attempt == 1 else f"{name}-{attempt}")
+        if final.exists():
+            continue
+        # A rename onto an existing non-empty folder fails, so two runs cannot share a name.
+        try:
+            partial.rename(final)
+        except OSError:
+            continue
+        return final
+    raise BadInput(f"cannot name a run folder {name} under {root}")
+
+
+def _point_latest(root: Path, final: Path) -> None:
+    link = root / LATEST
+    if link.exists() and not link.is_symlink():
+        raise BadInput(f"{link} is not a link made by rocm-perf; it is left as it is")
+    temporary = root / f"{_PARTIAL}link-{os.getpid()}"
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()
+    temporary.symlink_to(final.name)
+    temporary.replace(link)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_file(path: Path, text: str) -> None:
+    """Whole or not at all: written beside its place, then renamed."""
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            Path(file.name).unlink()
+            raise
+    Path(file.name).chmod(0o644 & ~_umask())
+    Path(file.name).replace(path)
