@@ -149,5 +149,6 @@ def kernel_regex(name: str) -> str:
 
     rocprofv3 matches with C++ ECMAScript rules anywhere in the name.
     """
-    head = re.split(r"[(<]", name.removeprefix("void "), maxsplit=1)[0].strip()
+    match = re.match(r"((?:\(anonymous namespace\)|[^(<])*)", name.removeprefix("void "))
+    head = match.group(1).strip() if match else ""
     return re.sub(r"([][\\^$.|?*+(){}])", r"\\\1", head) or ".*"

@@ -1,0 +1,85 @@
+"""Nothing imports upward: a room may import only the rooms listed for it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "rocm_perf_lab"
+
+# room -> rooms it may import (itself and errors are always allowed)
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "trace": set(),
+    "arch": {"trace"},
+    "analyze": {"trace", "arch"},
+    "schema": {"trace", "arch", "analyze"},
+    "report": {"trace", "arch", "analyze", "schema"},
+    "virtual": {"trace", "arch"},
+    "device": {"trace", "arch", "virtual"},
+    "collect": {"trace"},
+    "autotune": {"trace", "arch", "analyze", "schema", "collect", "device", "report", "workflow"},
+    "workflow": {"trace", "arch", "analyze", "schema", "collect", "device"},
+}
+
+# Rooms whose modules must not touch files, processes or the environment.
+PURE = {"analyze"}
+IMPURE_MODULES = {"os", "subprocess", "sqlite3", "shutil", "tempfile", "socket", "sys"}
+
+
+def rooms() -> list[str]:
+    return sorted(
+        p.stem for p in PACKAGE.iterdir() if p.is_dir() or p.suffix == ".py" if p.stem[0] != "_"
+    )
+
+
+def imports(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names.add(node.module or "")
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def files(room: str) -> list[Path]:
+    folder = PACKAGE / room
+    return sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+
+
+@pytest.mark.parametrize("room", [room for room in rooms() if room != "cli"])
+def test_a_room_imports_only_the_rooms_below_it(room: str) -> None:
+    assert room in ALLOWED, f"{room} is new: say in ALLOWED what it may import"
+    for path in files(room):
+        for name in imports(path):
+            if name.startswith("rocm_perf_lab."):
+                target = name.split(".")[1]
+                assert target in ALLOWED[room] | {room, "errors", "__version__"}, (
+                    f"{path.relative_to(PACKAGE)} imports {name}"
+                )
+
+
+@pytest.mark.parametrize("room", sorted(PURE))
+def test_an_analysis_does_no_io(room: str) -> None:
+    for path in files(room):
+        bad = {name.split(".")[0] for name in imports(path)} & IMPURE_MODULES
+        assert not bad, f"{path.relative_to(PACKAGE)} imports {sorted(bad)}"
+
+
+def test_only_the_command_line_prints_or_exits() -> None:
+    for room in rooms():
+        if room == "cli":
+            continue
+        for path in files(room):
+            if path.name in ("__main__.py", "generate.py"):
+                continue
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    assert node.func.id not in ("print", "exit", "quit"), (
+                        f"{path.relative_to(PACKAGE)}:{node.lineno} calls {node.func.id}()"
+                    )
