@@ -82,6 +82,17 @@ class CriticalPathSummary(Model):
     reason: str | None
 
 
+class TimelineSummary(Model):
+    """Of one run, first operation to last; dag.json has the whole of it."""
+
+    makespan_ms: float
+    critical_path_ms: float
+    busy_ms: float = Field(description="time with at least one kernel or copy running")
+    coverage: float | None = Field(description="share of the makespan that recorded causes explain")
+    replay_error: float | None
+    device_only: bool = Field(description="no host calls were recorded")
+
+
 class BottleneckSummary(Model):
     bottleneck: str
     confidence: str
@@ -123,6 +134,7 @@ class ProfileDocument(Document):
     roofline: RooflineSummary | None
     critical_path: CriticalPathSummary | None
     bottleneck: BottleneckSummary | None
+    timeline: TimelineSummary | None
     kernels: list[KernelProfile]
     reasons: dict[str, str] = Field(description="field -> why it is null")
     notes: list[str]
