@@ -24,7 +24,8 @@ struct NearestRange {
   bool found = false;
   bool freed = false;  // the address lay inside a range that was released earlier
   Range range{};
-  int64_t distance = 0;  // bytes past the end (> 0) or before the start (< 0); 0: inside
+  // 0: inside; 1: the first byte after the end; -1: the last byte before the start.
+  int64_t distance = 0;
 };
 
 // Lookups are wait-free and may run on many executor threads while a host thread allocates:

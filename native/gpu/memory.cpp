@@ -1,0 +1,111 @@
+#include "memory.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
+
+namespace gpu {
+
+const Range* AddressSpace::Snapshot::find(uint64_t address) const noexcept {
+  auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
+                                [](uint64_t a, const Range& r) { return a < r.base; });
+  if (after == ranges.begin()) return nullptr;
+  const Range& range = *(after - 1);
+  return address < range.end ? &range : nullptr;
+}
+
+namespace {
+
+using ByBase = std::map<uint64_t, Range>;
+
+// The range of `ranges` that holds `address`, or the closest one; end() only if there is none.
+ByBase::const_iterator closest(const ByBase& ranges, uint64_t address) {
+  auto after = ranges.upper_bound(address);
+  if (after == ranges.begin()) return after;
+  auto before = std::prev(after);
+  if (after == ranges.end() || address < before->second.end) return before;
+  const uint64_t below = address - before->second.end, above = after->first - address;
+  return below <= above ? before : after;
+}
+
+int64_t distance(const Range& range, uint64_t address) {
+  if (address < range.base) return -static_cast<int64_t>(range.base - address);
+  if (address >= range.end) return static_cast<int64_t>(address - range.end) + 1;
+  return 0;
+}
+
+constexpr size_t kFreedRemembered = 1 << 16;
+
+}  // namespace
+
+struct AddressSpace::State {
+  mutable std::mutex mutex;
+  ByBase live, freed;
+  std::deque<uint64_t> freed_order;
+  mutable std::shared_ptr<const Snapshot> published = std::make_shared<Snapshot>();
+  mutable bool stale = false;
+
+  void forget_freed(uint64_t base, uint64_t end) {
+    auto it = freed.lower_bound(base);
+    if (it != freed.begin() && std::prev(it)->second.end > base) --it;
+    while (it != freed.end() && it->first < end) it = freed.erase(it);
+  }
+};
+
+AddressSpace::AddressSpace() : state_(std::make_shared<State>()) {}
+
+void AddressSpace::add(const Range& range) {
+  std::lock_guard lock(state_->mutex);
+  state_->forget_freed(range.base, range.end);
+  state_->live[range.base] = range;
+  state_->stale = true;
+}
+
+bool AddressSpace::remove(uint64_t base) {
+  std::lock_guard lock(state_->mutex);
+  auto it = state_->live.find(base);
+  if (it == state_->live.end()) return false;
+  state_->forget_freed(it->second.base, it->second.end);
+  state_->freed[base] = it->second;
+  state_->freed_order.push_back(base);
+  if (state_->freed_order.size() > kFreedRemembered) {
+    state_->freed.erase(state_->freed_order.front());
+    state_->freed_order.pop_front();
+  }
+  state_->live.erase(it);
+  state_->stale = true;
+  return true;
+}
+
+// Allocating is common and launching is rarer: the sorted copy is made by the first launch after
+// a change, not by every change.
+std::shared_ptr<const AddressSpace::Snapshot> AddressSpace::snapshot() const {
+  std::lock_guard lock(state_->mutex);
+  if (state_->stale) {
+    auto fresh = std::make_shared<Snapshot>();
+    fresh->ranges.reserve(state_->live.size());
+    for (const auto& [base, range] : state_->live) fresh->ranges.push_back(range);
+    state_->published = std::move(fresh);
+    state_->stale = false;
+  }
+  return state_->published;
+}
+
+NearestRange AddressSpace::nearest(uint64_t address) const {
+  std::lock_guard lock(state_->mutex);
+  NearestRange result;
+  auto take = [&](const ByBase& ranges, bool freed) {
+    auto it = closest(ranges, address);
+    if (it == ranges.end()) return;
+    const int64_t d = distance(it->second, address);
+    // A freed range counts only when the address lies in it: that is what happened to it.
+    if (freed ? d != 0 : result.found && std::abs(result.distance) <= std::abs(d)) return;
+    result = {true, freed, it->second, d};
+  };
+  take(state_->live, false);
+  if (!(result.found && result.distance == 0)) take(state_->freed, true);
+  return result;
+}
+
+}  // namespace gpu
