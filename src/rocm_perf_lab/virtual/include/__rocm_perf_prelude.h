@@ -1,0 +1,16 @@
+// Included before every HIP source, as the ROCm compiler includes its own wrapper: the words
+// __global__ and friends, device mathematics and the device side of a few C functions exist
+// before any standard header is read.
+#pragma once
+#pragma clang system_header
+
+#include <hip/hip_common.h>
+#include <hip/detail/attributes.h>
+
+#if defined(__HIP__) && defined(__cplusplus)
+#if !defined(__HIPCC_RTC__) && __has_include(<__config>)
+#include <__config>
+#endif
+#include <hip/detail/math.h>
+#include <hip/detail/libc.h>
+#endif

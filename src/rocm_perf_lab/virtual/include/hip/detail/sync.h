@@ -1,0 +1,67 @@
+// Barriers, fences and clocks.
+#pragma once
+#pragma clang system_header
+
+#include <hip/detail/warp.h>
+
+#define __F__ __HIP_DEVICE_FN__
+
+__F__ void __threadfence_block() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup"); }
+__F__ void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
+__F__ void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+
+__F__ void __hip_barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+static inline __attribute__((device, always_inline, convergent, unused)) void __syncthreads() { __hip_barrier(); }
+__F__ void __barrier(int) { __hip_barrier(); }
+__F__ void __work_group_barrier(unsigned) { __hip_barrier(); }
+
+extern "C" {
+__attribute__((device, convergent)) int __rocm_perf_syncthreads_count(int predicate);
+}
+static inline __attribute__((device, always_inline, convergent, unused)) int __syncthreads_count(int predicate) {
+  return __rocm_perf_syncthreads_count(predicate != 0);
+}
+static inline __attribute__((device, always_inline, convergent, unused)) int __syncthreads_or(int predicate) {
+  return __rocm_perf_syncthreads_count(predicate != 0) != 0;
+}
+static inline __attribute__((device, always_inline, convergent, unused)) int __syncthreads_and(int predicate) {
+  return __rocm_perf_syncthreads_count(predicate == 0) == 0;
+}
+
+// Core clock cycles; the constant 100 MHz clock.
+__F__ long long __clock64() { return (long long)__builtin_readcyclecounter(); }
+__F__ long long clock64() { return __clock64(); }
+__F__ long long __clock() { return __clock64(); }
+__F__ long long wall_clock64() { return (long long)__builtin_amdgcn_s_memrealtime(); }
+#if !defined(__HIPCC_RTC__)
+#include <time.h>
+__F__ clock_t clock() { return (clock_t)__clock64(); }
+#else
+__F__ long clock() { return (long)__clock64(); }
+#endif
+__F__ unsigned __smid() { return __builtin_amdgcn_s_getreg(((16 - 1) << 11) | (8 << 6) | 4) & 0xffu; }
+__F__ void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
+
+// Address spaces.
+__F__ bool __isShared(const void* p) { return __builtin_amdgcn_is_shared((const __attribute__((address_space(0))) void*)p); }
+__F__ bool __isLocal(const void* p) { return __builtin_amdgcn_is_private((const __attribute__((address_space(0))) void*)p); }
+__F__ bool __isGlobal(const void* p) { return !__isShared(p) && !__isLocal(p); }
+__F__ bool __isConstant(const void* p) { return !__isShared(p) && !__isLocal(p); }
+__F__ unsigned __cvta_generic_to_shared(const void* p) { return (unsigned)(unsigned long)p; }
+
+// Read-only and cached loads are plain loads here.
+template <typename T> __F__ T __ldg(const T* p) { return *p; }
+template <typename T> __F__ T __ldca(const T* p) { return *p; }
+template <typename T> __F__ T __ldcs(const T* p) { return __builtin_nontemporal_load(p); }
+template <typename T> __F__ T __ldcg(const T* p) { return *p; }
+template <typename T> __F__ T __ldcv(const T* p) { return *p; }
+template <typename T> __F__ void __stcg(T* p, T v) { *p = v; }
+template <typename T> __F__ void __stcs(T* p, T v) { *p = v; }
+template <typename T> __F__ void __stwb(T* p, T v) { *p = v; }
+template <typename T> __F__ void __stwt(T* p, T v) { *p = v; }
+
+#undef __F__
