@@ -1,0 +1,310 @@
+"""From a reader's raw columns to a `Trace`: what is common to every format, in one place.
+
+A reader resolves its own ids (process, kernel, agent, strings) to indices and leaves queue,
+stream and thread ids as it found them. Here rows without a usable time are dropped, those ids
+are numbered densely, rows are sorted, counters are summed per dispatch, and unused kernels and
+strings are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rocm_perf_lab.trace.columns import MISSING, dense
+from rocm_perf_lab.trace.model import (
+    Agent,
+    Copies,
+    Counter,
+    Dispatches,
+    FloatColumn,
+    IndexColumn,
+    IntColumn,
+    KernelSymbol,
+    Process,
+    Regions,
+    Source,
+    Trace,
+)
+
+LATEST_NS = 1 << 62
+"""Beyond any clock; keeps differences and sums of two times inside 64 bits."""
+
+Columns = dict[str, IntColumn]
+
+_DISPATCH = (
+    "process kernel agent queue stream thread dispatch_id correlation start_ns end_ns lds_bytes "
+    "scratch_bytes workgroup_x workgroup_y workgroup_z grid_x grid_y grid_z graph_exec graph_node"
+).split()
+_COPY = (
+    "process kind stream thread src_agent dst_agent correlation start_ns end_ns size_bytes"
+).split()
+_REGION = (
+    "process thread name category correlation start_ns end_ns stream_handle event_handle "
+    "graph_handle flags"
+).split()
+
+
+@dataclass
+class Measured:
+    """Counter values as recorded: one row per dispatch, counter and hardware instance."""
+
+    names: tuple[str, ...] = ()
+    dispatch: IntColumn = field(default_factory=lambda: np.zeros(0, np.int64))  # row of the table
+    counter: IntColumn = field(default_factory=lambda: np.zeros(0, np.int64))  # -> names
+    value: FloatColumn = field(default_factory=lambda: np.zeros(0, np.float64))
+
+
+@dataclass
+class Raw:
+    """A reader's result. Column names are the model's; a missing column means "not recorded"."""
+
+    sources: tuple[Source, ...]
+    processes: tuple[Process, ...]
+    agents: tuple[Agent, ...]
+    kernels: Sequence[KernelSymbol]
+    strings: Sequence[str]
+    dispatches: Columns
+    copies: Columns
+    regions: Columns
+    measured: Measured = field(default_factory=Measured)
+    virtual: bool = False
+    rocm_version: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def assemble(raw: Raw) -> Trace:
+    notes = list(raw.notes)
+    dispatches, dispatch_rows = _usable(raw.dispatches, _DISPATCH, "kernel dispatches", notes)
+    copies, _ = _usable(raw.copies, _COPY, "memory copies", notes)
+    regions, _ = _usable(raw.regions, _REGION, "host API calls", notes)
+
+    dispatches["stream"], copies["stream"] = dense(
+        (t["process"], t["stream"]) for t in (dispatches, copies)
+    )
+    dispatches["thread"], copies["thread"], regions["thread"] = dense(
+        (t["process"], t["thread"]) for t in (dispatches, copies, regions)
+    )
+    (dispatches["queue"],) = dense([(dispatches["process"], dispatches["queue"])])
+
+    order = _order(dispatches, "start_ns", "end_ns", "process", "dispatch_id")
+    if order is not None:
+        dispatch_rows = dispatch_rows[order]
+        _take(dispatches, order)
+    for table, keys in (
+        (copies, ("start_ns", "end_ns", "process", "correlation", "kind", "size_bytes")),
+        (regions, ("start_ns", "end_ns", "process", "correlation", "name")),
+    ):
+        order = _order(table, *keys)
+        if order is not None:
+            _take(table, order)
+
+    kernels, dispatches["kernel"] = _used(raw.kernels, dispatches["kernel"])
+    strings = _intern(raw.strings, copies, regions)
+    counters = _counters(raw.measured, dispatch_rows, len(raw.dispatches["start_ns"]), notes)
+    return Trace(
+        sources=raw.sources,
+        processes=_with_window(raw.processes, dispatches, copies, regions),
+        agents=raw.agents,
+        kernels=tuple(kernels),
+        strings=strings,
+        dispatches=_dispatches(dispatches),
+        copies=Copies(
+            process=_index(copies["process"]),
+            kind=_index(copies["kind"]),
+            stream=_index(copies["stream"]),
+            thread=_index(copies["thread"]),
+            src_agent=_index(copies["src_agent"]),
+            dst_agent=_index(copies["dst_agent"]),
+            correlation=_known(copies["correlation"]),
+            start_ns=copies["start_ns"],
+            end_ns=copies["end_ns"],
+            size_bytes=_known(copies["size_bytes"]),
+        ),
+        regions=Regions(
+            process=_index(regions["process"]),
+            thread=_index(regions["thread"]),
+            name=_index(regions["name"]),
+            category=_index(regions["category"]),
+            correlation=_known(regions["correlation"]),
+            start_ns=regions["start_ns"],
+            end_ns=regions["end_ns"],
+            stream_handle=_known(regions["stream_handle"]),
+            event_handle=_known(regions["event_handle"]),
+            graph_handle=_known(regions["graph_handle"]),
+            flags=_known(regions["flags"]),
+        ),
+        counters=counters,
+        virtual=raw.virtual,
+        rocm_version=raw.rocm_version,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _dispatches(columns: Columns) -> Dispatches:
+    return Dispatches(
+        process=_index(columns["process"]),
+        kernel=_index(columns["kernel"]),
+        agent=_index(columns["agent"]),
+        queue=_index(columns["queue"]),
+        stream=_index(columns["stream"]),
+        thread=_index(columns["thread"]),
+        dispatch_id=_known(columns["dispatch_id"]),
+        correlation=_known(columns["correlation"]),
+        start_ns=columns["start_ns"],
+        end_ns=columns["end_ns"],
+        lds_bytes=_known(columns["lds_bytes"]),
+        scratch_bytes=_known(columns["scratch_bytes"]),
+        workgroup=np.stack(
+            [_index(columns[f"workgroup_{axis}"]) for axis in "xyz"], axis=1, dtype=np.int32
+        ),
+        grid=np.stack([_known(columns[f"grid_{axis}"]) for axis in "xyz"], axis=1),
+        graph_exec=_known(columns["graph_exec"]),
+        graph_node=_known(columns["graph_node"]),
+    )
+
+
+def _usable(
+    given: Columns, wanted: Sequence[str], what: str, notes: list[str]
+) -> tuple[Columns, IntColumn]:
+    """The columns of the rows whose times make sense, and which rows those are."""
+    count = len(given["start_ns"])
+    absent = np.full(count, MISSING, dtype=np.int64)
+    table = {name: given.get(name, absent) for name in wanted}
+    start, end = table["start_ns"], table["end_ns"]
+    missing = (start == MISSING) | (end == MISSING)
+    beyond = ~missing & ((start < 0) | (end < 0) | (start >= LATEST_NS) | (end >= LATEST_NS))
+    backwards = ~missing & ~beyond & (end < start)
+    for mask, why in (
+        (missing, "have no start or end time"),
+        (beyond, "have a time no clock can show"),
+        (backwards, "end before they start"),
+    ):
+        dropped = int(np.count_nonzero(mask))
+        if dropped:
+            notes.append(f"{dropped} of {count} {what} {why} and were left out.")
+    bad = missing | beyond | backwards
+    rows = np.arange(count, dtype=np.int64)
+    if bad.any():
+        rows = rows[~bad]
+        _take(table, rows)
+    return table, rows
+
+
+def _order(table: Columns, *keys: str) -> IntColumn | None:
+    """The permutation that sorts by the keys, or None where the rows are in order already."""
+    first = table[keys[0]]
+    if len(first) < 2 or bool(np.all(first[1:] > first[:-1])):
+        return None
+    return np.lexsort([table[key] for key in reversed(keys)])
+
+
+def _take(table: Columns, rows: IntColumn) -> None:
+    for name, column in table.items():
+        table[name] = column[rows]
+
+
+def _known(column: IntColumn) -> IntColumn:
+    """MISSING and negative values become -1: no id, size or handle is negative."""
+    return np.maximum(column, -1)
+
+
+def _index(column: IntColumn) -> IndexColumn:
+    """A column of small numbers as int32; what does not fit is not known (-1)."""
+    fits = (column >= -1) & (column <= np.iinfo(np.int32).max)
+    if bool(np.all(fits)):
+        return column.astype(np.int32)
+    return np.where(fits, column, -1).astype(np.int32)
+
+
+def _used(
+    kernels: Sequence[KernelSymbol], column: IntColumn
+) -> tuple[list[KernelSymbol], IntColumn]:
+    seen = np.zeros(len(kernels), dtype=bool)
+    seen[column] = True
+    number = np.cumsum(seen, dtype=np.int64) - 1
+    return [kernels[i] for i in np.flatnonzero(seen).tolist()], (
+        number[column] if len(column) else column
+    )
+
+
+def _intern(strings: Sequence[str], copies: Columns, regions: Columns) -> tuple[str, ...]:
+    """Sort the strings in use, each once, and renumber the columns that name them."""
+    columns = ((copies, "kind"), (regions, "name"), (regions, "category"))
+    seen = np.zeros(len(strings), dtype=bool)
+    for table, name in columns:
+        column = table[name]
+        seen[column[column >= 0]] = True
+    used: list[int] = np.flatnonzero(seen).tolist()
+    distinct = sorted({strings[i] for i in used})
+    place = {text: i for i, text in enumerate(distinct)}
+    number = np.full(len(strings) + 1, -1, dtype=np.int64)  # the last one serves index -1
+    for i in used:
+        number[i] = place[strings[i]]
+    for table, name in columns:
+        table[name] = number[np.maximum(table[name], -1)]
+    return tuple(distinct)
+
+
+def _counters(
+    measured: Measured, rows: IntColumn, recorded: int, notes: list[str]
+) -> dict[str, Counter]:
+    if not measured.names:
+        return {}
+    at = np.full(recorded + 1, -1, dtype=np.int64)
+    at[rows] = np.arange(len(rows))
+    dispatch = at[measured.dispatch]
+    good = (dispatch >= 0) & (measured.counter >= 0) & np.isfinite(measured.value)
+    lost = int(np.count_nonzero(~good))
+    if lost:
+        notes.append(
+            f"{lost} of {len(good)} counter values have no number, no counter name or no "
+            "dispatch and were left out."
+        )
+    count = len(rows)
+    key = measured.counter[good] * max(count, 1) + dispatch[good]
+    value = measured.value[good]
+    if len(key) > 1 and not bool(np.all(key[1:] >= key[:-1])):
+        order = np.argsort(key, kind="stable")
+        key, value = key[order], value[order]
+    first = np.flatnonzero(np.r_[True, key[1:] != key[:-1]]) if len(key) else np.zeros(0, int)
+    result = {}
+    cell = key[first]
+    totals = np.add.reduceat(value, first) if len(first) else value
+    maxima = np.maximum.reduceat(value, first) if len(first) else value
+    instances = np.diff(np.r_[first, len(key)])
+    bounds = np.searchsorted(cell, np.arange(len(measured.names) + 1) * max(count, 1))
+    for i, name in enumerate(measured.names):
+        part = slice(int(bounds[i]), int(bounds[i + 1]))
+        where = cell[part] - i * max(count, 1)
+        if not len(where):
+            continue
+        total = np.full(count, np.nan)
+        maximum = np.full(count, np.nan)
+        number = np.zeros(count, dtype=np.int32)
+        total[where], maximum[where] = totals[part], maxima[part]
+        number[where] = instances[part]
+        result[name] = Counter(total=total, maximum=maximum, instances=number)
+    return dict(sorted(result.items()))
+
+
+def _with_window(processes: tuple[Process, ...], *tables: Columns) -> tuple[Process, ...]:
+    """A process spans at least its records; a recorded span apart from them is another clock's."""
+    result = []
+    for i, process in enumerate(processes):
+        spans = []
+        for table in tables:
+            mine = table["process"] == i if len(processes) > 1 else slice(None)
+            starts, ends = table["start_ns"][mine], table["end_ns"][mine]
+            if len(starts):
+                spans.append((int(starts.min()), int(ends.max())))
+        start, end = process.start_ns, process.end_ns
+        if spans:
+            first, last = min(s for s, _ in spans), max(e for _, e in spans)
+            apart = (start is not None and start > last) or (end is not None and end < first)
+            start = first if start is None or apart else min(start, first)
+            end = last if end is None or apart else max(end, last)
+        result.append(replace(process, start_ns=start, end_ns=end))
+    return tuple(result)

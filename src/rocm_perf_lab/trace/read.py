@@ -1,0 +1,73 @@
+"""Files in, traces out: the format is told by a file's content, never by its name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.rocpd import read_rocpd
+from rocm_perf_lab.trace.sqlite_file import MAGIC, check_regular, reason
+
+_CHUNK = 1 << 20
+
+
+def read_traces(paths: Iterable[Path | str]) -> list[Trace]:
+    """One `Trace` per recorded process of each file, in the order given.
+
+    A file given twice is read once. A file that cannot be read raises `BadInput` naming it.
+    """
+    files: dict[Path, Path] = {}
+    for given in map(Path, paths):
+        files.setdefault(given.absolute(), given)
+    return [trace for path in files.values() for trace in read_file(path)]
+
+
+def read_file(path: Path) -> list[Trace]:
+    if check_regular(path) == 0:
+        raise BadInput(f"{path} is empty (0 bytes): the recording was never written to it.")
+    # Hashing releases the interpreter lock, so it costs next to nothing beside the reader.
+    with ThreadPoolExecutor(1) as beside:
+        digest = beside.submit(_sha256, path)
+        try:
+            traces = _reader(path)(path)
+        except MemoryError as error:
+            raise BadInput(f"{path} needs more memory than there is.") from error
+        sha256 = digest.result()
+    return [
+        replace(trace, sources=tuple(replace(s, sha256=sha256) for s in trace.sources))
+        for trace in traces
+    ]
+
+
+def _reader(path: Path) -> Callable[[Path], list[Trace]]:
+    head = _start(path, 512)
+    if head.startswith(MAGIC):
+        return read_rocpd
+    raise BadInput(
+        f"{path} is neither a rocpd database nor rocprofv3's JSON nor a counter table.",
+        "Give rocprofv3's *_results.db, *_results.json or counter CSV files.",
+    )
+
+
+def _start(path: Path, count: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(count)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {reason(error)}.") from error
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {reason(error)}.") from error
+    return digest.hexdigest()

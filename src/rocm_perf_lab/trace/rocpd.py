@@ -1,0 +1,439 @@
+"""rocpd, the SQLite trace rocprofv3 writes: one `Trace` per guid in the file.
+
+Base tables are read as they are and joined here on (id, guid); AMD's views differ between
+releases and are never used. A table may carry the guid as a suffix, or several guids may share
+suffix-less tables in a database merged by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace import handles, rocpd_info
+from rocm_perf_lab.trace.assemble import Columns, Measured, Raw, assemble
+from rocm_perf_lab.trace.columns import MISSING, int_column, ordinary_text, positions, real_column
+from rocm_perf_lab.trace.model import IntColumn, Source, Trace
+from rocm_perf_lab.trace.sqlite_file import SqliteFile, Table, quoted
+
+VIRTUAL_TAG = "virtual"
+"""rocpd_metadata tag by which a virtual GPU marks its recordings (value "true")."""
+
+PREFIX = "rocpd_"
+TABLES = (
+    "metadata string info_node info_process info_thread info_agent info_queue info_stream "
+    "info_pmc info_code_object info_kernel_symbol track event arg pmc_event region sample "
+    "kernel_dispatch memory_copy memory_allocate graph_launch hip_event"
+).split()
+
+REQUIRED = {
+    "kernel_dispatch": (
+        "kernel_id agent_id start end workgroup_size_x workgroup_size_y workgroup_size_z "
+        "grid_size_x grid_size_y grid_size_z"
+    ).split(),
+    "info_kernel_symbol": ["id"],
+    "info_agent": ["id", "name"],
+    "string": ["id", "string"],
+}
+"""Without these no dispatch has a name, a device, a shape and a time: reading ends."""
+
+PARTS = {
+    "event": "counters and the links from API calls to kernels",
+    "region": "host API calls",
+    "arg": "streams and events of API calls",
+    "memory_copy": "memory copies",
+    "info_process": "the process",
+    "pmc_event": "counters",
+    "info_pmc": "counters",
+}
+"""Without one of these a part of the analysis is missing, and a note says which."""
+
+_MOST_GUIDS = 256
+_ARGV_BUG_HINT = (
+    "rocprofv3 stops like this when the program's command line holds ';' or quotes (as Python's "
+    "multiprocessing does; rocm-systems #1655). Put the command into a script and profile that, "
+    "or use a newer ROCm."
+)
+
+
+@dataclass
+class Dataset:
+    """The tables of one guid; `where` restricts shared tables to its rows."""
+
+    file: SqliteFile
+    tables: dict[str, Table]
+    guid: str | None
+    where: str = ""
+    parameters: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+    def has(self, table: str, *columns: str) -> bool:
+        return table in self.tables and all(c in self.tables[table].columns for c in columns)
+
+    def source(self, table: str, condition: str = "") -> tuple[str, tuple[str, ...]]:
+        """The FROM clause of a table, restricted to this guid."""
+        from_table = f"FROM {quoted(self.tables[table].name)}"
+        restricted = self.where if "guid" in self.tables[table].columns else ""
+        conditions = " AND ".join(f"({c})" for c in (restricted, condition) if c)
+        where = f" WHERE {conditions}" if conditions else ""
+        return from_table + where, self.parameters if restricted else ()
+
+    def integers(self, table: str, *columns: str, condition: str = "") -> Columns:
+        """Integer columns of a table; all MISSING where the table has no such column."""
+        if table not in self.tables:
+            return {name: np.zeros(0, np.int64) for name in columns}
+        present = [name for name in columns if name in self.tables[table].columns]
+        rest, parameters = self.source(table, condition)
+        if not present:
+            count = len(self.file.rows(f"SELECT 1 {rest}", parameters))
+            return {name: np.full(count, MISSING, dtype=np.int64) for name in columns}
+        # NULL is ordinary; giving it a number here keeps the column on the fast road.
+        chosen = [f"ifnull({quoted(name)}, {MISSING})" for name in present]
+        read, odd = self.file.integers(chosen, rest, parameters)
+        for name, count in zip(present, odd, strict=True):
+            if count:
+                self.notes.append(
+                    f"{count} values of {PREFIX}{table}.{name} are no integers and were ignored."
+                )
+        result = dict(zip(present, read, strict=True))
+        absent = np.full(len(read[0]), MISSING, dtype=np.int64)
+        return {name: result.get(name, absent) for name in columns}
+
+    def rows(self, table: str, *columns: str) -> list[tuple[object, ...]]:
+        """Rows of a small table; None where the table has no such column."""
+        if table not in self.tables:
+            return []
+        known = self.tables[table].columns
+        chosen = ", ".join(quoted(c) if c in known else "NULL" for c in columns)
+        rest, parameters = self.source(table)
+        return self.file.rows(f"SELECT {chosen} {rest}", parameters)
+
+
+def read_rocpd(path: Path) -> list[Trace]:
+    with SqliteFile(path) as file:
+        return [_read_dataset(dataset, path) for dataset in _datasets(file)]
+
+
+def _datasets(file: SqliteFile) -> list[Dataset]:
+    groups: dict[str, dict[str, str]] = {}
+    views: dict[str, str] = {}
+    names = sorted(file.names())
+    for name, kind in names:
+        for table in TABLES:
+            bare = PREFIX + table
+            if name == bare and kind == "view":
+                views[table] = name
+            elif name == bare or (name.startswith(bare + "_") and kind == "table"):
+                suffix = name[len(bare) :]
+                if _is_suffix(suffix):
+                    groups.setdefault(suffix, {})[table] = name
+    if not groups and views:
+        groups[""] = views
+    if not groups:
+        raise _not_rocpd(file.path, [name for name, _ in names])
+    result = []
+    for _, group in sorted(groups.items()):
+        tables = {table: file.table(name) for table, name in group.items()}
+        result += _by_guid(file, tables)
+    return result
+
+
+def _is_suffix(suffix: str) -> bool:
+    """Empty, or a guid with underscores: rocpd_event_data is no rocpd_event of guid "data"."""
+    digits = suffix.replace("_", "")
+    return not suffix or (len(digits) >= 8 and all(c in "0123456789abcdefABCDEF" for c in digits))
+
+
+def _not_rocpd(path: Path, names: Sequence[str]) -> BadInput:
+    if not names:
+        return BadInput(f"{path} is an empty SQLite database: nothing was recorded in it.")
+    if "rocpd_op" in names or "rocpd_api" in names:
+        return BadInput(
+            f"{path} is a trace of the older rocmProfileData, which has another layout.",
+            "Record it with rocprofv3.",
+        )
+    return BadInput(f"{path} is an SQLite database without any rocpd table.")
+
+
+def _by_guid(file: SqliteFile, tables: dict[str, Table]) -> list[Dataset]:
+    """Split tables shared by several guids; the usual file has one and needs no restriction."""
+    whole = Dataset(file, tables, None)
+    guids: dict[str, None] = {}
+    strays = False
+    for name in (
+        "info_process",
+        "info_node",
+        "info_agent",
+        "kernel_dispatch",
+        "region",
+        "memory_copy",
+    ):
+        if not whole.has(name, "guid"):
+            continue
+        rest, _ = whole.source(name)
+        marks = ", ".join("?" * len(guids))
+        other = f"{rest} WHERE guid IS NULL OR guid NOT IN ({marks})"
+        if not file.rows(f"SELECT 1 {other} LIMIT 1", tuple(guids)):
+            continue
+        found = file.rows(
+            f"SELECT DISTINCT guid, typeof(guid) {other} LIMIT {_MOST_GUIDS}", tuple(guids)
+        )
+        for guid, kind in found:
+            if kind == b"text" and isinstance(guid, bytes):
+                guids.setdefault(guid.decode("utf-8", "surrogateescape"))
+            else:
+                strays = True
+    if len(guids) >= _MOST_GUIDS:
+        raise BadInput(f"{file.path} holds {_MOST_GUIDS} guids or more, which no recording does.")
+    if any("\udc80" <= c <= "\udcff" for guid in guids for c in guid):
+        raise BadInput(f"{file.path} has a guid that is no text: it is damaged.")
+    if len(guids) <= 1 and not strays:
+        return [Dataset(file, tables, next(iter(guids), None))]
+    notes = ["Rows without a guid belong to no process and were left out."] if strays else []
+    if not guids:
+        raise BadInput(f"{file.path} has no row with a guid: it is damaged.")
+    return [Dataset(file, tables, guid, "guid = ?", (guid,), list(notes)) for guid in sorted(guids)]
+
+
+def _read_dataset(data: Dataset, path: Path) -> Trace:
+    metadata = _metadata(data)
+    version = _schema_version(data, metadata, path)
+    _check_tables(data, path)
+    dispatches = data.integers(
+        "kernel_dispatch",
+        *"id pid tid agent_id kernel_id dispatch_id queue_id stream_id start end".split(),
+        *"private_segment_size group_segment_size event_id graph_exec_id graph_node_id".split(),
+        *(f"{kind}_size_{axis}" for kind in ("workgroup", "grid") for axis in "xyz"),
+    )
+    processes = rocpd_info.processes(data, 0)
+    _check_recorded(data, len(dispatches["start"]), len(processes.items), path)
+
+    agents = rocpd_info.agents(data, processes)
+    kernels = rocpd_info.kernels(data, processes, agents)
+    kernel = kernels.index(dispatches["kernel_id"], data.notes)
+    strings = rocpd_info.strings(data)
+    events = data.integers("event", "id", "category_id", "stack_id")
+
+    def correlation(event_id: IntColumn) -> IntColumn:
+        return _pick(events["stack_id"], positions(events["id"], event_id))
+
+    raw_dispatches = {
+        "process": processes.index(dispatches["pid"]),
+        "kernel": kernel,
+        "agent": agents.index(dispatches["agent_id"]),
+        "queue": dispatches["queue_id"],
+        "stream": dispatches["stream_id"],
+        "thread": dispatches["tid"],
+        "dispatch_id": np.where(
+            dispatches["dispatch_id"] == MISSING, dispatches["id"], dispatches["dispatch_id"]
+        ),
+        "correlation": correlation(dispatches["event_id"]),
+        "start_ns": dispatches["start"],
+        "end_ns": dispatches["end"],
+        "lds_bytes": dispatches["group_segment_size"],
+        "scratch_bytes": dispatches["private_segment_size"],
+        "graph_exec": dispatches["graph_exec_id"],
+        "graph_node": dispatches["graph_node_id"],
+        **{
+            f"{kind}_{axis}": dispatches[f"{kind}_size_{axis}"]
+            for kind in ("workgroup", "grid")
+            for axis in "xyz"
+        },
+    }
+    measured = _measured(data, dispatches["event_id"])
+    del dispatches
+
+    copies = data.integers(
+        "memory_copy",
+        *"pid tid start end name_id dst_agent_id src_agent_id size stream_id event_id".split(),
+    )
+    raw_copies = {
+        "process": processes.index(copies["pid"]),
+        "kind": strings.index(copies["name_id"]),
+        "stream": copies["stream_id"],
+        "thread": copies["tid"],
+        "src_agent": agents.index(copies["src_agent_id"]),
+        "dst_agent": agents.index(copies["dst_agent_id"]),
+        "correlation": correlation(copies["event_id"]),
+        "start_ns": copies["start"],
+        "end_ns": copies["end"],
+        "size_bytes": copies["size"],
+    }
+    regions = _regions(data)
+    event = positions(events["id"], regions["event_id"])
+    raw_regions = {
+        "process": processes.index(regions["pid"]),
+        "thread": regions["tid"],
+        "name": strings.index(regions["name_id"]),
+        "category": strings.index(_pick(events["category_id"], event)),
+        "correlation": _pick(events["stack_id"], event),
+        "start_ns": regions["start"],
+        "end_ns": regions["end"],
+        **_arguments(data, regions["event_id"]),
+    }
+    flag = metadata.get(VIRTUAL_TAG, "").strip().lower()
+    return assemble(
+        Raw(
+            sources=(Source(path, "", "rocpd", version),),
+            processes=tuple(processes.items),
+            agents=tuple(agents.items),
+            kernels=kernels.items,
+            strings=strings.items,
+            dispatches=raw_dispatches,
+            copies=raw_copies,
+            regions=raw_regions,
+            measured=measured,
+            virtual=flag in ("true", "1", "yes"),
+            rocm_version=metadata.get("rocm_version"),
+            notes=data.notes,
+        )
+    )
+
+
+def _metadata(data: Dataset) -> dict[str, str]:
+    rows = data.rows("metadata", "tag", "value")
+    return {ordinary_text(tag) or "": ordinary_text(value) or "" for tag, value in rows}
+
+
+def _schema_version(data: Dataset, metadata: dict[str, str], path: Path) -> str:
+    """The level by what is there; the recorded version stays "3" for all of them."""
+    recorded = metadata.get("schema_version", "").strip()
+    if recorded and recorded.split(".")[0] != "3":
+        raise BadInput(
+            f"{path} has rocpd schema version {recorded[:40]!r}, and only version 3 is known.",
+            "A newer rocm-perf-lab may read it.",
+        )
+    levels = (
+        ("3.0.5", data.has("pmc_event", "shader_array")),
+        ("3.0.4", data.has("hip_event")),
+        ("3.0.3", data.has("pmc_event", "sample_id")),
+        ("3.0.2", data.has("kernel_dispatch", "graph_exec_id") or data.has("graph_launch")),
+        ("3.0.1", any(row[0] == b"NIC" for row in data.rows("info_agent", "type"))),
+    )
+    return next((level for level, there in levels if there), "3.0.0")
+
+
+def _check_tables(data: Dataset, path: Path) -> None:
+    for table, columns in REQUIRED.items():
+        if table not in data.tables:
+            raise BadInput(f"{path} has no table {PREFIX}{table}: it is no complete rocpd trace.")
+        for column in columns:
+            if not data.has(table, column):
+                raise BadInput(
+                    f"{path} has no column {column!r} in table {PREFIX}{table}: "
+                    "it is no rocpd trace of schema 3."
+                )
+    for table, part in PARTS.items():
+        if table not in data.tables:
+            data.notes.append(f"Table {PREFIX}{table} is missing: {part} cannot be known.")
+
+
+def _check_recorded(data: Dataset, dispatches: int, processes: int, path: Path) -> None:
+    if dispatches or processes:
+        return
+    rest, parameters = data.source("string")
+    if data.file.rows(f"SELECT 1 {rest} LIMIT 1", parameters):
+        raise BadInput(
+            f"{path} holds only strings, no process and no kernel: rocprofv3 aborted writing it.",
+            _ARGV_BUG_HINT,
+        )
+    raise BadInput(f"{path} has the tables of a rocpd trace but not one row in them.")
+
+
+def _pick(column: IntColumn, at: IntColumn) -> IntColumn:
+    """column[at], MISSING where at is -1."""
+    return np.append(column, MISSING)[at]
+
+
+def _regions(data: Dataset) -> Columns:
+    """API calls: rocpd_region, and those of no length, which are samples on a thread's track."""
+    wanted = ("pid", "tid", "start", "end", "name_id", "event_id")
+    regions = data.integers("region", *wanted)
+    if not data.has("sample", "timestamp", "track_id"):
+        return regions
+    samples = data.integers("sample", "id", "track_id", "timestamp", "event_id")
+    if not len(samples["id"]):
+        return regions
+    tracks = data.integers("track", "id", "pid", "tid", "name_id")
+    keep = np.ones(len(samples["id"]), dtype=bool)
+    if data.has("pmc_event", "sample_id"):
+        counters = data.integers("pmc_event", "sample_id", condition="sample_id IS NOT NULL")
+        keep = positions(np.unique(counters["sample_id"]), samples["id"]) < 0
+    at = positions(tracks["id"], samples["track_id"][keep])
+    instant = {
+        "start": samples["timestamp"][keep],
+        "end": samples["timestamp"][keep],
+        "event_id": samples["event_id"][keep],
+        **{name: _pick(tracks[name], at) for name in ("pid", "tid", "name_id")},
+    }
+    return {name: np.concatenate([regions[name], instant[name]]) for name in wanted}
+
+
+class _Roles(dict[tuple[object, object], int]):
+    def __missing__(self, key: tuple[object, object]) -> int:
+        role = handles.role(ordinary_text(key[0]) or "", ordinary_text(key[1]) or "")
+        self[key] = number = handles.ROLES.index(role) if role else -1
+        return number
+
+
+class _Values(dict[object, int]):
+    def __missing__(self, key: object) -> int:
+        self[key] = number = MISSING if key is None else handles.value(ordinary_text(key) or "")
+        return number
+
+
+def _arguments(data: Dataset, event_id: IntColumn) -> Columns:
+    result = {role: np.full(len(event_id), MISSING, dtype=np.int64) for role in handles.ROLES}
+    if not len(event_id) or not data.has("arg", "event_id", "type", "name", "value"):
+        return result
+    named = ", ".join(f"'{name}'" for name in handles.NAMES)
+    typed = ", ".join(f"'{name}'" for name in handles.TYPES)
+    rest, parameters = data.source("arg", f"name IN ({named}) OR type IN ({typed})")
+    roles, values = _Roles(), _Values()
+    events, role_of, value_of = [], [], []
+    for batch in data.file.batches(f"SELECT event_id, type, name, value {rest}", parameters):
+        event, kind, name, value = zip(*batch, strict=True)
+        events.append(int_column(event)[0])
+        role_of.append(
+            np.fromiter(map(roles.__getitem__, zip(kind, name, strict=True)), np.int64, len(batch))
+        )
+        value_of.append(np.fromiter(map(values.__getitem__, value), np.int64, len(batch)))
+    if not events:
+        return result
+    region = positions(event_id, np.concatenate(events))
+    role, recorded = np.concatenate(role_of), np.concatenate(value_of)
+    for number, column in enumerate(handles.ROLES):
+        mine = np.flatnonzero((role == number) & (region >= 0))[::-1]
+        result[column][region[mine]] = recorded[mine]  # reversed: the first argument wins
+    return result
+
+
+def _measured(data: Dataset, event_id: IntColumn) -> Measured:
+    if not data.has("pmc_event", "event_id", "pmc_id", "value") or not data.has("info_pmc", "name"):
+        return Measured()
+    condition = "sample_id IS NULL" if data.has("pmc_event", "sample_id") else ""
+    rest, parameters = data.source("pmc_event", condition)
+    events, counters, values = [], [], []
+    for batch in data.file.batches(f"SELECT event_id, pmc_id, value {rest}", parameters):
+        event, counter, value = zip(*batch, strict=True)
+        events.append(int_column(event)[0])
+        counters.append(int_column(counter)[0])
+        values.append(real_column(value))
+    if not events:
+        return Measured()
+    listed = data.rows("info_pmc", "id", "name")
+    ids, _ = int_column([row[0] for row in listed])
+    names = [ordinary_text(row[1]) or "" for row in listed]
+    distinct = sorted(set(names) - {""})
+    place = {name: i for i, name in enumerate(distinct)}
+    number = np.array([place.get(name, -1) for name in names] + [-1], dtype=np.int64)
+    return Measured(
+        names=tuple(distinct),
+        dispatch=positions(event_id, np.concatenate(events)),
+        counter=number[positions(ids, np.concatenate(counters))],
+        value=np.concatenate(values),
+    )

@@ -1,0 +1,277 @@
+"""The small tables of a rocpd database: processes, agents, kernel symbols, strings."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from rocm_perf_lab.trace import vgpr
+from rocm_perf_lab.trace.columns import MISSING, as_integer, int_column, ordinary_text, positions
+from rocm_perf_lab.trace.model import Agent, IntColumn, KernelSymbol, Process
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.trace.rocpd import Dataset
+
+T = TypeVar("T")
+
+_KD = re.compile(r"(\.kd| \(\.kd\)| \[clone \.kd\])$")
+
+
+@dataclass
+class Lookup(Generic[T]):
+    """Things by their recorded id."""
+
+    ids: IntColumn
+    items: list[T]
+
+    def index(self, ids: IntColumn) -> IntColumn:
+        return positions(self.ids, ids)
+
+    def get(self, number: object) -> T | None:
+        at = int(positions(self.ids, np.array([as_integer(number)]))[0])
+        return self.items[at] if at >= 0 else None
+
+
+class Processes(Lookup[Process]):
+    """Rows naming an unlisted process belong to the only one there is, or to the first."""
+
+    def index(self, ids: IntColumn) -> IntColumn:
+        return np.maximum(super().index(ids), 0)
+
+
+class Kernels(Lookup[KernelSymbol]):
+    def index(self, ids: IntColumn, notes: list[str] | None = None) -> IntColumn:
+        """As Lookup.index; ids without a symbol get one that says so."""
+        at = super().index(ids)
+        lost = np.unique(ids[at < 0])
+        if not len(lost):
+            return at
+        if notes is not None:
+            notes.append(
+                f"{np.count_nonzero(at < 0)} dispatches name {len(lost)} kernels that are not in "
+                "rocpd_info_kernel_symbol."
+            )
+        first = len(self.items)
+        self.items += [unknown_kernel(int(i)) for i in lost]
+        return np.where(at < 0, first + np.searchsorted(lost, ids), at)
+
+
+def unknown_kernel(number: int) -> KernelSymbol:
+    name = "<unknown kernel>" if number == MISSING else f"<unknown kernel {number}>"
+    return KernelSymbol(0, name, None, None, None, None, None, None, None, None)
+
+
+def kernel_name(*candidates: object) -> str | None:
+    """The first usable of several recorded names, without the descriptor's suffix."""
+    for candidate in candidates:
+        name = _KD.sub("", (ordinary_text(candidate) or "").strip())
+        if name:
+            return name
+    return None
+
+
+def strings(data: Dataset) -> Lookup[str]:
+    rows = data.rows("string", "id", "string")
+    ids, _ = int_column([row[0] for row in rows])
+    return Lookup(ids, [ordinary_text(row[1]) or "" for row in rows])
+
+
+def processes(data: Dataset, source: int) -> Processes:
+    nodes = {
+        as_integer(row[0]): (ordinary_text(row[1]), ordinary_text(row[2]))
+        for row in data.rows("info_node", "id", "machine_id", "hostname")
+    }
+    # The environment column is never read: it holds secrets.
+    rows = data.rows("info_process", *"id nid pid ppid start init end fini command".split())
+    found = []
+    for _, nid, pid, ppid, start, init, end, fini, command in rows:
+        machine_id, hostname = nodes.get(as_integer(nid), (None, None))
+        begin, finish = _time(init, start), _time(fini, end)
+        if begin is not None and finish is not None and finish < begin:
+            begin = finish = None
+        found.append(
+            Process(
+                pid=_number(pid),
+                parent_pid=_number(ppid),
+                guid=data.guid,
+                command=ordinary_text(command),
+                hostname=hostname,
+                machine_id=machine_id,
+                start_ns=begin,
+                end_ns=finish,
+                source=source,
+            )
+        )
+    ids, _ = int_column([row[0] for row in rows])
+    if not found and _any_dispatch(data):
+        machine_id, hostname = next(iter(nodes.values()), (None, None))
+        found = [Process(None, None, data.guid, None, hostname, machine_id, None, None, source)]
+        ids = np.array([MISSING], dtype=np.int64)
+    return Processes(ids, found)
+
+
+def _any_dispatch(data: Dataset) -> bool:
+    rest, parameters = data.source("kernel_dispatch")
+    return bool(data.file.rows(f"SELECT 1 {rest} LIMIT 1", parameters))
+
+
+def agents(data: Dataset, owners: Processes) -> Lookup[Agent]:
+    rows = data.rows(
+        "info_agent",
+        *"id pid type name model_name product_name absolute_index extdata".split(),
+    )
+    found = []
+    for number, pid, kind, name, model, product, index, extdata in rows:
+        facts = json_object(extdata)
+        handle = facts.get("id")
+        absolute = _number(index)
+        found.append(
+            Agent(
+                process=int(owners.index(np.array([as_integer(pid)]))[0]),
+                kind=ordinary_text(kind) or "",
+                architecture=ordinary_text(name) or "",
+                model_name=ordinary_text(model) or "",
+                product_name=ordinary_text(product) or "",
+                handle=_number(handle.get("handle") if isinstance(handle, dict) else handle),
+                index=absolute if absolute is not None else _number(number),
+                properties=agent_properties(facts),
+            )
+        )
+    ids, _ = int_column([row[0] for row in rows])
+    return Lookup(ids, found)
+
+
+def kernels(data: Dataset, owners: Processes, devices: Lookup[Agent]) -> Kernels:
+    code_objects = {
+        as_integer(i): agent for i, agent in data.rows("info_code_object", "id", "agent_id")
+    }
+    only = {agent.architecture for agent in devices.items if agent.kind == "GPU"}
+    rows = data.rows(
+        "info_kernel_symbol",
+        *"id pid code_object_id kernel_name display_name sgpr_count arch_vgpr_count".split(),
+        *"accum_vgpr_count group_segment_size private_segment_size extdata".split(),
+    )
+    accum_never_seen = not any(as_integer(row[7]) > 0 for row in rows)
+    found = []
+    for number, pid, code_object, mangled, display, sgprs, arch, accum, lds, scratch, extra in rows:
+        name = kernel_name(display)
+        if name is None:
+            facts = json_object(extra)
+            name = kernel_name(
+                facts.get("demangled_kernel_name"), facts.get("formatted_kernel_name"), mangled
+            )
+        agent = devices.get(code_objects.get(as_integer(code_object)))
+        if agent is not None:
+            architecture = agent.architecture
+        else:
+            architecture = next(iter(only)) if len(only) == 1 else ""
+        found.append(
+            kernel_symbol(
+                process=int(owners.index(np.array([as_integer(pid)]))[0]),
+                name=name or f"<unnamed kernel {as_integer(number)}>",
+                mangled=kernel_name(mangled),
+                code_object_id=_number(code_object),
+                architecture=architecture,
+                sgprs=_number(sgprs),
+                arch_vgprs=_number(arch),
+                accum_vgprs=_number(accum),
+                lds=_number(lds),
+                scratch=_number(scratch),
+                accum_never_seen=accum_never_seen,
+            )
+        )
+    ids, _ = int_column([row[0] for row in rows])
+    return Kernels(ids, found)
+
+
+def kernel_symbol(
+    *,
+    process: int,
+    name: str,
+    mangled: str | None,
+    code_object_id: int | None,
+    architecture: str,
+    sgprs: int | None,
+    arch_vgprs: int | None,
+    accum_vgprs: int | None,
+    lds: int | None,
+    scratch: int | None,
+    accum_never_seen: bool,
+) -> KernelSymbol:
+    counts = vgpr.true_counts(architecture, arch_vgprs, accum_vgprs, accum_never_seen)
+    return KernelSymbol(
+        process=process,
+        name=name,
+        mangled_name=mangled,
+        code_object_id=code_object_id,
+        sgprs=sgprs,
+        arch_vgprs=counts.arch,
+        accum_vgprs=counts.accum,
+        total_vgprs=counts.total,
+        static_lds_bytes=lds,
+        scratch_bytes=scratch,
+        corrections=counts.corrections,
+    )
+
+
+def json_object(text: object) -> dict[str, Any]:
+    """A JSON object recorded as text; {} for anything else, it is only ever extra."""
+    if not isinstance(text, (str, bytes)):
+        return {}
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def agent_properties(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The scalar facts about a device, its caches (alike ones counted) and its memory banks."""
+    result: dict[str, Any] = {}
+    for key, value in facts.items():
+        name = ordinary_text(key) or ""
+        if isinstance(value, str):
+            result[name] = ordinary_text(value)
+        elif isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+            result[name] = value
+    caches: dict[tuple[tuple[str, int], ...], int] = {}
+    for cache in _objects(facts.get("caches")):
+        shape = tuple(
+            (name, int(cache[name]))
+            for name in ("level", "size", "cache_line_size", "latency")
+            if isinstance(cache.get(name), int)
+        )
+        caches[shape] = caches.get(shape, 0) + 1
+    if caches:
+        result["caches"] = tuple({**dict(shape), "count": n} for shape, n in sorted(caches.items()))
+    banks = tuple(
+        {
+            name: bank[name]
+            for name in ("width", "mem_clk_max", "size_in_bytes", "heap_type")
+            if isinstance(bank.get(name), int)
+        }
+        for bank in _objects(facts.get("mem_banks"))
+    )
+    if banks:
+        result["mem_banks"] = banks
+    return dict(sorted(result.items()))
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _number(value: object) -> int | None:
+    number = as_integer(value)
+    return number if number >= 0 else None
+
+
+def _time(*candidates: object) -> int | None:
+    """The first recorded time; 0 is how "not recorded" is written."""
+    return next((t for t in map(as_integer, candidates) if 0 < t < 1 << 62), None)

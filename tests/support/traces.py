@@ -1,0 +1,232 @@
+"""Traces for tests, said in a few words.
+
+    trace = (
+        TraceBuilder()
+        .call("hipLaunchKernel", 0, 5, correlation=1, stream=0x10)
+        .dispatch("gemm", 10, 30, stream=1, correlation=1, counters={"SQ_WAVES": [4, 4]})
+        .copy("MEMORY_COPY_DEVICE_TO_HOST", 30, 40, size=4096)
+        .build()
+    )
+
+Times are nanoseconds, ids whatever is convenient; the builder numbers them as a reader would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rocm_perf_lab.trace.assemble import Measured, Raw, assemble
+from rocm_perf_lab.trace.columns import MISSING
+from rocm_perf_lab.trace.model import Agent, KernelSymbol, Process, Source, Trace
+
+MI300X = Agent(
+    process=0,
+    kind="GPU",
+    architecture="gfx942",
+    model_name="",
+    product_name="AMD Instinct MI300X",
+    handle=5600,
+    index=4,
+    properties={
+        "cu_count": 304,
+        "simd_count": 1216,
+        "simd_per_cu": 4,
+        "max_waves_per_simd": 8,
+        "max_waves_per_cu": 32,
+        "lds_size_in_kb": 64,
+        "wave_front_size": 64,
+        "num_xcc": 8,
+        "max_engine_clk_fcompute": 2100,
+        "gfx_target_version": 90402,
+        "mem_banks": ({"width": 8192, "mem_clk_max": 1300, "size_in_bytes": 206141652992},),
+    },
+)
+
+Shape = tuple[int, int, int]
+
+
+@dataclass
+class TraceBuilder:
+    agent: Agent = MI300X
+    pid: int = 100
+    command: str = "./app"
+    machine_id: str = "machine"
+    virtual: bool = False
+    _kernels: dict[str, KernelSymbol] = field(default_factory=dict)
+    _strings: dict[str, int] = field(default_factory=dict)
+    _dispatches: list[dict[str, int]] = field(default_factory=list)
+    _copies: list[dict[str, int]] = field(default_factory=list)
+    _regions: list[dict[str, int]] = field(default_factory=list)
+    _counters: list[tuple[int, str, float]] = field(default_factory=list)
+
+    def kernel(self, name: str, **facts: Any) -> TraceBuilder:
+        """Say more about a kernel than its name (vgprs, LDS …) before it is dispatched."""
+        known: dict[str, Any] = {
+            "process": 0,
+            "mangled_name": None,
+            "code_object_id": 1,
+            "sgprs": 16,
+            "arch_vgprs": 32,
+            "accum_vgprs": 0,
+            "total_vgprs": 32,
+            "static_lds_bytes": 0,
+            "scratch_bytes": 0,
+        }
+        self._kernels[name] = KernelSymbol(name=name, **{**known, **facts})
+        return self
+
+    def dispatch(
+        self,
+        kernel: str,
+        start: int,
+        end: int,
+        *,
+        stream: int = 0,
+        queue: int = 0,
+        thread: int = 1,
+        correlation: int = -1,
+        workgroup: Shape = (256, 1, 1),
+        grid: Shape = (65536, 1, 1),
+        lds: int = 0,
+        scratch: int = 0,
+        graph_exec: int = -1,
+        graph_node: int = -1,
+        counters: Mapping[str, float | Sequence[float]] | None = None,
+    ) -> TraceBuilder:
+        if kernel not in self._kernels:
+            self.kernel(kernel)
+        row = len(self._dispatches)
+        self._dispatches.append(
+            {
+                "process": 0,
+                "kernel": list(self._kernels).index(kernel),
+                "agent": 0,
+                "queue": queue,
+                "stream": stream,
+                "thread": thread,
+                "dispatch_id": row + 1,
+                "correlation": correlation,
+                "start_ns": start,
+                "end_ns": end,
+                "lds_bytes": lds,
+                "scratch_bytes": scratch,
+                "graph_exec": graph_exec,
+                "graph_node": graph_node,
+                **{f"workgroup_{a}": v for a, v in zip("xyz", workgroup, strict=True)},
+                **{f"grid_{a}": v for a, v in zip("xyz", grid, strict=True)},
+            }
+        )
+        for name, values in (counters or {}).items():
+            each = values if isinstance(values, Sequence) else [values]
+            self._counters += [(row, name, float(value)) for value in each]
+        return self
+
+    def call(
+        self,
+        name: str,
+        start: int,
+        end: int,
+        *,
+        correlation: int = -1,
+        thread: int = 1,
+        stream: int | None = None,
+        event: int | None = None,
+        graph: int | None = None,
+        flags: int | None = None,
+        category: str = "HIP_RUNTIME_API_EXT",
+    ) -> TraceBuilder:
+        """A host API call; stream, event and graph are handles, 0 the null one."""
+        self._regions.append(
+            {
+                "process": 0,
+                "thread": thread,
+                "name": self._string(name),
+                "category": self._string(category),
+                "correlation": correlation,
+                "start_ns": start,
+                "end_ns": end,
+                "stream_handle": MISSING if stream is None else stream,
+                "event_handle": MISSING if event is None else event,
+                "graph_handle": MISSING if graph is None else graph,
+                "flags": MISSING if flags is None else flags,
+            }
+        )
+        return self
+
+    def copy(
+        self,
+        kind: str,
+        start: int,
+        end: int,
+        *,
+        size: int = 0,
+        stream: int = 0,
+        thread: int = 1,
+        correlation: int = -1,
+    ) -> TraceBuilder:
+        self._copies.append(
+            {
+                "process": 0,
+                "kind": self._string(kind),
+                "stream": stream,
+                "thread": thread,
+                "src_agent": -1,
+                "dst_agent": -1,
+                "correlation": correlation,
+                "start_ns": start,
+                "end_ns": end,
+                "size_bytes": size,
+            }
+        )
+        return self
+
+    def build(self, path: str = "test_results.db") -> Trace:
+        names = sorted({name for _, name, _ in self._counters})
+        return assemble(
+            Raw(
+                sources=(Source(Path(path), "0" * 64, "rocpd", "3.0.0"),),
+                processes=(
+                    Process(
+                        pid=self.pid,
+                        parent_pid=1,
+                        guid="0",
+                        command=self.command,
+                        hostname="host",
+                        machine_id=self.machine_id,
+                        start_ns=None,
+                        end_ns=None,
+                        source=0,
+                    ),
+                ),
+                agents=(self.agent,),
+                kernels=list(self._kernels.values()),
+                strings=list(self._strings),
+                dispatches=_columns(self._dispatches),
+                copies=_columns(self._copies),
+                regions=_columns(self._regions),
+                measured=Measured(
+                    names=tuple(names),
+                    dispatch=np.array([row for row, _, _ in self._counters], dtype=np.int64),
+                    counter=np.array(
+                        [names.index(n) for _, n, _ in self._counters], dtype=np.int64
+                    ),
+                    value=np.array([value for _, _, value in self._counters], dtype=np.float64),
+                ),
+                virtual=self.virtual,
+            )
+        )
+
+    def _string(self, text: str) -> int:
+        return self._strings.setdefault(text, len(self._strings))
+
+
+def _columns(rows: list[dict[str, int]]) -> dict[str, Any]:
+    if not rows:
+        nothing = np.zeros(0, dtype=np.int64)
+        return {"start_ns": nothing, "end_ns": nothing}
+    return {name: np.array([row[name] for row in rows], dtype=np.int64) for name in rows[0]}
