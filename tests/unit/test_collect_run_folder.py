@@ -15,8 +15,8 @@ def visible(root: Path) -> list[str]:
 
 
 def test_a_finished_run_is_named_and_latest_points_to_it(tmp_path: Path) -> None:
-    with new_run(tmp_path, "vcopy") as folder:
-        write_file(folder / "profile.json", "{}")
+    with new_run(tmp_path, "vcopy") as run:
+        write_file(run.folder / "profile.json", "{}")
     (name,) = [n for n in visible(tmp_path) if n != LATEST]
     assert name.endswith("-vcopy")
     assert (tmp_path / LATEST).readlink() == Path(name)
@@ -27,8 +27,8 @@ def test_a_failed_run_leaves_nothing_and_keeps_the_old_latest(tmp_path: Path) ->
     with new_run(tmp_path, "first"):
         pass
     before = (tmp_path / LATEST).readlink()
-    with pytest.raises(RuntimeError), new_run(tmp_path, "second") as folder:
-        (folder / "half").write_text("x")
+    with pytest.raises(RuntimeError), new_run(tmp_path, "second") as run:
+        (run.folder / "half").write_text("x")
         raise RuntimeError
     assert (tmp_path / LATEST).readlink() == before
     assert len(list(tmp_path.iterdir())) == 2

@@ -14,6 +14,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -24,8 +25,14 @@ LATEST = "latest"
 _PARTIAL = ".partial-"
 
 
+@dataclass
+class Run:
+    folder: Path  # to fill
+    final: Path | None = None  # its name once it is complete
+
+
 @contextlib.contextmanager
-def new_run(root: Path, label: str) -> Iterator[Path]:
+def new_run(root: Path, label: str) -> Iterator[Run]:
     """A folder to fill. It gets its name and becomes `latest` only if the block ends well."""
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -36,12 +43,13 @@ def new_run(root: Path, label: str) -> Iterator[Path]:
             hint="choose another place with --out",
         ) from None
     try:
-        yield partial
-        final = _finish(partial, root, label)
+        run = Run(partial)
+        yield run
+        run.final = _finish(partial, root, label)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    _point_latest(root, final)
+    _point_latest(root, run.final)
 
 
 def _finish(partial: Path, root: Path, label: str) -> Path:

@@ -1,0 +1,92 @@
+"""`rocm-perf analyze`: existing databases in, a verdict out. Needs no GPU and no ROCm."""
+
+from __future__ import annotations
+
+import glob
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rocm_perf_lab.cli.output import print_profile
+from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.collect import run_folder
+from rocm_perf_lab.errors import BadInput
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class Ceilings(str, Enum):
+    measured = "measured"
+    datasheet = "datasheet"
+
+
+@app.command()
+def analyze(
+    traces: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES...",
+            help="rocpd databases (*_results.db), rocprofv3 JSON or counter CSV files, or "
+            "folders that hold them. Passes, processes and repeated runs may be mixed.",
+        ),
+    ],
+    att: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--att",
+            metavar="DIR",
+            help="Thread-trace output (ui_output_* folders) to read too.",
+        ),
+    ] = None,
+    kernel: Annotated[
+        str | None, typer.Option("--kernel", metavar="REGEX", help="Only kernels that match.")
+    ] = None,
+    ceilings: Annotated[
+        Ceilings, typer.Option(help="Roofs to compare with: measured where known, or datasheet.")
+    ] = Ceilings.measured,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Where the run's folder with its files goes."),
+    ] = Path(run_folder.ROOT),
+    json: Annotated[
+        bool, typer.Option("--json", help="Print only JSON (profile.json) on stdout.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print only the runtime in milliseconds.")
+    ] = False,
+) -> None:
+    """Analyze traces that rocprofv3 has written.
+
+    Prints a summary and writes profile.json, roofline.json, dag.json and analysis.json into a
+    new folder under .rocpd_profile/ (`latest` points to it).
+    """
+    from rocm_perf_lab import workflow
+
+    with progress(quiet) as tell:
+        files = workflow.find_traces(expand(traces))
+        documents = workflow.analyze_files(
+            files,
+            att=tuple(att or ()),
+            kernel=kernel,
+            ceilings=ceilings.value,
+            tell=tell,
+        )
+        with run_folder.new_run(out, "analyze") as run:
+            workflow.write_documents(documents, run.folder)
+    print_profile(documents.profile, run.final, json, quiet)
+
+
+def expand(patterns: list[str]) -> list[Path]:
+    """File names as given; a pattern the shell left alone is expanded here."""
+    paths: list[Path] = []
+    for pattern in patterns:
+        if Path(pattern).exists() or not glob.has_magic(pattern):
+            paths.append(Path(pattern))
+            continue
+        found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute patterns)
+        if not found:
+            raise BadInput(f"no file matches {pattern}")
+        paths += map(Path, found)
+    return paths

@@ -1,0 +1,38 @@
+"""How results are printed: JSON alone on stdout, or a summary for a person."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from rocm_perf_lab.report.text import milliseconds, summary
+from rocm_perf_lab.schema.common import to_json
+from rocm_perf_lab.schema.profile import ProfileDocument
+
+
+def print_profile(
+    document: ProfileDocument, folder: Path | None, as_json: bool, quiet: bool
+) -> None:
+    if as_json:
+        sys.stdout.write(to_json(document))
+    elif quiet:
+        print(document.runtime_ms if document.runtime_ms is not None else document.host_wall_ms)
+    else:
+        Console(highlight=False).print(summary(document))
+    warn_unstable(document)
+    if folder is not None and not quiet:
+        Console(stderr=True, highlight=False).print(
+            f"files: {folder}", soft_wrap=True, markup=False
+        )
+
+
+def warn_unstable(document: ProfileDocument) -> None:
+    s = document.stability
+    if s is not None and s.classification == "unstable" and s.cv is not None:
+        print(
+            f"warning: the runtime varies by {100 * s.cv:.0f} % over {s.runs} runs "
+            f"(mean {milliseconds(s.mean_ms)}); do not compare it",
+            file=sys.stderr,
+        )

@@ -1,0 +1,91 @@
+"""`rocm-perf profile`: run a program under rocprofv3 and say what limits it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rocm_perf_lab.cli.analyze import Ceilings
+from rocm_perf_lab.cli.output import print_profile
+from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.collect import run_folder
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def profile(
+    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to run.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- ARGS...]", help="Its arguments, after two dashes."),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option("--runs", min=1, max=1000, help="Timing runs after one warm-up.")
+    ] = 3,
+    counters: Annotated[
+        bool, typer.Option("--counters/--no-counters", help="Collect hardware counters.")
+    ] = True,
+    att: Annotated[
+        bool, typer.Option("--att", help="Also take a thread trace of the dominant kernel.")
+    ] = False,
+    kernel: Annotated[
+        str | None, typer.Option("--kernel", metavar="REGEX", help="Only kernels that match.")
+    ] = None,
+    ceilings: Annotated[
+        Ceilings, typer.Option(help="Roofs to compare with: measured where known, or datasheet.")
+    ] = Ceilings.measured,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Where the run's folder with its files goes."),
+    ] = Path(run_folder.ROOT),
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds for each run."),
+    ] = 600.0,
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device", metavar="NAME", help="auto, rocm, virtual, or one by name: virtual:mi300x."
+        ),
+    ] = "auto",
+    no_rocprof: Annotated[
+        bool,
+        typer.Option(
+            "--no-rocprof",
+            help="No profiler: time the program by the host's clock; the rest stays null.",
+        ),
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print only JSON (profile.json) on stdout.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print only the runtime in milliseconds.")
+    ] = False,
+) -> None:
+    """Profile a HIP program.
+
+    One warm-up, timing runs with kernel, HIP and copy traces, counter passes and, with --att, a
+    thread trace. Databases and results are kept in a new folder under .rocpd_profile/ (`latest`
+    points to it).
+    """
+    from rocm_perf_lab import workflow
+
+    options = workflow.Options(
+        program=program,
+        arguments=tuple(arguments or ()),
+        runs=runs,
+        counters=counters,
+        att=att,
+        kernel=kernel,
+        ceilings=ceilings.value,
+        timeout_s=timeout,
+        device=device,
+        rocprof=not no_rocprof,
+    )
+    with progress(quiet) as tell, run_folder.new_run(out, Path(program).name) as run:
+        documents = workflow.profile_program(options, run.folder, tell)
+        workflow.write_documents(documents, run.folder)
+    print_profile(documents.profile, run.final, json, quiet)

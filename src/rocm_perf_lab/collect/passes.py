@@ -1,0 +1,167 @@
+"""The runs of one profile, in order: warm-up, timing, counters, thread trace.
+
+Timing runs and counter runs are separate: counter collection serialises dispatches.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.collect import process, rocprofv3
+from rocm_perf_lab.errors import BadInput, MissingTool
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run, and where its files go."""
+
+    program: tuple[str, ...]  # resolved program and its arguments
+    folder: Path
+    environment: Mapping[str, str]
+    timeout_s: float
+    tell: Tell
+
+    def log(self, name: str) -> Path:
+        logs = self.folder / "logs"
+        logs.mkdir(exist_ok=True)
+        return logs / f"{name}.txt"
+
+    def output(self, name: str) -> Path:
+        out = self.folder / name
+        out.mkdir()
+        return out
+
+
+@dataclass(frozen=True)
+class Passes:
+    """What counter or thread-trace passes left behind, and what went wrong with the others."""
+
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def resolve(program: str) -> str:
+    """The program as an absolute path, or a sentence why it cannot be run."""
+    found = program if os.sep in program else shutil.which(program)
+    if found is None or not Path(found).exists():
+        local = "" if os.sep in program or not Path(program).exists() else f"; try ./{program}"
+        raise BadInput(f"the program {program} was not found{local}")
+    if Path(found).is_dir():
+        raise BadInput(f"{program} is a folder, not a program")
+    if not os.access(found, os.X_OK):
+        raise BadInput(f"{program} is not executable", hint=f"chmod +x {program}, or build it")
+    return str(Path(found).absolute())
+
+
+def host_runs(job: Job, runs: int) -> list[float]:
+    """The program alone, `runs` times after one warm-up: wall milliseconds by the host's clock."""
+    _plain(job, "warm-up")
+    return [_plain(job, f"run {i} of {runs}").wall_ms for i in range(1, runs + 1)]
+
+
+def warm_up(job: Job) -> None:
+    _plain(job, "warm-up")
+
+
+def timing_runs(job: Job, profiler: rocprofv3.Profiler, runs: int) -> list[list[Path]]:
+    """Per run, the trace files it wrote. Any failure ends the profile: without times, nothing."""
+    files = []
+    for i in range(1, runs + 1):
+        name = f"trace-{i}"
+        out = job.output(name)
+        command = rocprofv3.trace_command(profiler, out, job.program)
+        outcome = _run(job, command, name, f"timing run {i} of {runs}")
+        if not outcome.ok:
+            raise _failure(job, outcome, f"under rocprofv3 (timing run {i} of {runs})")
+        found = rocprofv3.outputs(out)
+        if not found:
+            raise BadInput(
+                f"rocprofv3 wrote no trace in timing run {i} of {runs}: "
+                "the program launched no kernel, or never initialised HIP",
+                hint=f"its last lines were:\n  {outcome.tail()}",
+            )
+        files.append(found)
+    return files
+
+
+def counter_passes(
+    job: Job,
+    profiler: rocprofv3.Profiler,
+    groups: Sequence[Sequence[str]],
+    kernel_regex: str | None,
+) -> Passes:
+    """One run per group, or one for all where the version takes several.
+
+    A pass that fails costs its counters, not the profile: they become null with this reason.
+    """
+    batches = [groups] if profiler.repeats_pmc else [[group] for group in groups]
+    files: list[Path] = []
+    notes: list[str] = []
+    for i, batch in enumerate(batches, 1):
+        name = f"counters-{i}"
+        out = job.output(name)
+        command = rocprofv3.counter_command(profiler, batch, out, job.program, kernel_regex)
+        outcome = _run(job, command, name, f"counter pass {i} of {len(batches)}")
+        found = rocprofv3.outputs(out)
+        if not outcome.ok or not found:
+            what = outcome.sentence(job.timeout_s) if not outcome.ok else "wrote no counters"
+            counters = ", ".join(c for group in batch for c in group)
+            notes.append(f"counter pass {i} {what}; not collected: {counters}")
+            continue
+        files += found
+    return Passes(tuple(files), tuple(notes))
+
+
+def thread_trace(job: Job, profiler: rocprofv3.Profiler, kernel: str) -> Passes:
+    """One thread-trace run limited to `kernel`, once more on CU 0 if no wave was caught."""
+    if not profiler.takes_att:
+        raise MissingTool(
+            "the installed rocprofv3 has no --att (thread trace)",
+            hint="ROCm 7.0 or later has it; run without --att",
+        )
+    notes: list[str] = []
+    regex = rocprofv3.kernel_regex(kernel)
+    for name, target_cu in (("att", None), ("att-cu0", 0)):
+        out = job.output(name)
+        command = rocprofv3.att_command(profiler, out, job.program, regex, target_cu)
+        outcome = _run(job, command, name, "thread trace" if target_cu is None else "on CU 0")
+        if not outcome.ok:
+            notes.append(
+                f"the thread-trace run {outcome.sentence(job.timeout_s)}; its last lines: "
+                + " / ".join(outcome.tail(3).split("\n"))
+            )
+            break
+        if any(out.rglob("se*_sm*_sl*_wv*.json")):
+            return Passes((out,), ())
+        notes.append(f"no wave of {kernel} was traced on {'CU 0' if target_cu == 0 else 'CU 1'}")
+    return Passes((), tuple(notes))
+
+
+def _plain(job: Job, what: str) -> process.Outcome:
+    outcome = _run(job, job.program, what.replace(" ", "-"), what)
+    if not outcome.ok:
+        raise _failure(job, outcome, f"({what}, without a profiler)")
+    return outcome
+
+
+def _run(job: Job, command: Sequence[str], name: str, what: str) -> process.Outcome:
+    job.tell(what)
+    try:
+        return process.run(command, job.log(name), job.environment, job.timeout_s)
+    except OSError as error:
+        raise BadInput(f"cannot run {command[0]}: {error.strerror}") from None
+
+
+def _failure(job: Job, outcome: process.Outcome, where: str) -> BadInput:
+    program = Path(job.program[0]).name
+    tail = outcome.tail()
+    hint = f"its last lines were:\n  {tail}" if tail else "it wrote nothing"
+    if outcome.exit_code is None:
+        hint += "\n  a longer limit: --timeout SECONDS"
+    return BadInput(f"{program} {outcome.sentence(job.timeout_s)} {where}", hint=hint)
