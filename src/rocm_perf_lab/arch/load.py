@@ -27,6 +27,10 @@ Table = Mapping[str, Any]
 Numbers = dict[str, Quantity]
 
 
+def parse(text: str) -> dict[str, Any]:
+    return tomllib.loads(text)
+
+
 @cache
 def files() -> dict[str, dict[str, Any]]:
     """Every architecture file as parsed, by architecture, sorted."""
@@ -34,7 +38,7 @@ def files() -> dict[str, dict[str, Any]]:
     found = {}
     for entry in sorted(folder.iterdir(), key=lambda e: e.name):
         if entry.name.endswith(".toml"):
-            parsed = tomllib.loads(entry.read_text(encoding="utf-8"))
+            parsed = parse(entry.read_text(encoding="utf-8"))
             found[parsed["architecture"]] = parsed
     return found
 
