@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.analyze.runtime import is_helper, measure, stability
 from rocm_perf_lab.errors import BadInput
-from tests.support.traces import TraceBuilder
+from support.traces import TraceBuilder
 
 MS = 1_000_000
 
