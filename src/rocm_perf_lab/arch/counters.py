@@ -38,6 +38,7 @@ class Check:
 
     left: Formula
     right: Formula
+    whole_block: bool  # a breach condemns every counter of that block in the pass
 
     @property
     def counters(self) -> tuple[str, ...]:
@@ -67,7 +68,10 @@ def metric_set(name: str) -> MetricSet:
         )
         for key, entry in sorted(merged["metrics"].items())
     }
-    checks = tuple(Check(Formula(c["left"]), Formula(c["right"])) for c in merged["checks"])
+    checks = tuple(
+        Check(Formula(c["left"]), Formula(c["right"]), bool(c.get("whole_block", False)))
+        for c in merged["checks"]
+    )
     return MetricSet(name, metrics, checks, merged["slots"])
 
 

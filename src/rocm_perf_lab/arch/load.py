@@ -28,7 +28,8 @@ Numbers = dict[str, Quantity]
 
 
 def parse(text: str) -> dict[str, Any]:
-    return tomllib.loads(text)
+    parsed: dict[str, Any] = tomllib.loads(text)
+    return parsed
 
 
 @cache

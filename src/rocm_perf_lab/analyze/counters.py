@@ -1,0 +1,474 @@
+"""Counters of several passes joined to the dispatches of the timing run.
+
+A counter pass is a run of its own. Its dispatch belongs to the timing run's dispatch of the same
+number in the same process, and only if kernel name, grid, workgroup and LDS agree. Values per
+kernel are means over the dispatches that have them; times are the same dispatches' times in the
+timing run, because counting serialises and slows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rocm_perf_lab.arch.counters import base_name, block_of
+from rocm_perf_lab.trace.model import FloatColumn, IndexColumn, Trace
+
+# Counters no dispatch leaves at zero: where one does, its block was not counting.
+NEVER_ZERO = frozenset(
+    {
+        "GRBM_COUNT",
+        "GRBM_GUI_ACTIVE",
+        "SQ_BUSY_CU_CYCLES",
+        "SQ_BUSY_CYCLES",
+        "SQ_INSTS",
+        "SQ_WAVES",
+        "SQ_WAVE_CYCLES",
+    }
+)
+# Two passes may differ by this much on the same counter before it is worth a word.
+SAME_WITHIN = 0.02
+
+BoolColumn = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, order=True)
+class KernelKey:
+    """A kernel and the shape it was launched in: what two runs must agree on."""
+
+    name: str
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+    lds_bytes: int
+
+    @property
+    def threads(self) -> int:
+        return int(np.prod(self.workgroup, dtype=np.int64))
+
+    @property
+    def workgroups(self) -> int:
+        return int(
+            np.prod(
+                [-(-g // max(w, 1)) for g, w in zip(self.grid, self.workgroup, strict=True)],
+                dtype=np.int64,
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One counter of one kernel in one pass: means per dispatch over its instances."""
+
+    total: float
+    maximum: float
+    instances: float
+
+
+@dataclass(frozen=True)
+class PassReadings:
+    index: int  # which of the passes
+    dispatches: int
+    mean_ns: float  # of those dispatches in this pass, serialised
+    readings: Mapping[str, Reading]  # by counter, `_sum` left off
+
+
+@dataclass(frozen=True)
+class KernelCounters:
+    key: KernelKey
+    dispatches: int  # in the timing run
+    covered: int  # of them, those that counters and time are taken from
+    mean_ns: float
+    total_ns: int  # of all dispatches
+    agent: int  # where it ran first
+    passes: tuple[PassReadings, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)  # counter or "counters" -> sentence
+    notes: tuple[str, ...] = ()
+
+    @property
+    def counters(self) -> frozenset[str]:
+        return frozenset(name for p in self.passes for name in p.readings)
+
+
+@dataclass(frozen=True)
+class JoinedCounters:
+    """Per kernel key, longest total time first, and per dispatch by way of `aligned`."""
+
+    kernels: tuple[KernelCounters, ...]
+    kernel_of: IndexColumn  # timing dispatch -> kernels
+    timed_by: Literal["timing run", "counter run"]
+    passes: tuple[Trace, ...]
+    aligned: tuple[IndexColumn, ...]  # per pass: timing dispatch -> its dispatch there, or -1
+    notes: tuple[str, ...] = ()
+
+    def per_dispatch(self, counter: str) -> FloatColumn:
+        """A counter's total for each dispatch of the timing run; NaN where it has none."""
+        column = np.full(len(self.kernel_of), np.nan)
+        for trace, rows in zip(self.passes, self.aligned, strict=True):
+            for name, values in trace.counters.items():
+                if base_name(name) == base_name(counter):
+                    take = (rows >= 0) & np.isnan(column)
+                    column[take] = values.total[rows[take]]
+        return column
+
+
+def kernel_keys(trace: Trace) -> tuple[list[KernelKey], IndexColumn]:
+    """Each dispatch's kernel key, as an index into the keys in order of first appearance."""
+    d = trace.dispatches
+    if not len(d):
+        return [], np.zeros(0, np.int32)
+    names: dict[str, int] = {}
+    by_kernel = np.array([names.setdefault(k.name, len(names)) for k in trace.kernels] or [0])
+    named = np.where(d.kernel >= 0, by_kernel[d.kernel], -1)
+    columns = [named, d.lds_bytes, *d.workgroup.T, *d.grid.T]
+    codes = _factorise([np.ascontiguousarray(c, dtype=np.int64) for c in columns])
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    keys = [
+        KernelKey(
+            trace.kernels[d.kernel[i]].name if d.kernel[i] >= 0 else "(unnamed kernel)",
+            (int(d.grid[i, 0]), int(d.grid[i, 1]), int(d.grid[i, 2])),
+            (int(d.workgroup[i, 0]), int(d.workgroup[i, 1]), int(d.workgroup[i, 2])),
+            int(d.lds_bytes[i]),
+        )
+        for i in first[order]
+    ]
+    return keys, rank[inverse.reshape(-1)]
+
+
+def _factorise(columns: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """One number per distinct row, mixing in only the columns that vary."""
+    code = columns[0]
+    for column in columns[1:]:
+        low, high = int(column.min()), int(column.max())
+        if low == high:
+            continue
+        _, code = np.unique(code, return_inverse=True)
+        code = code.reshape(-1)
+        if high - low < 2**31:
+            code = code * np.int64(high - low + 1) + (column - low)
+        else:
+            _, dense = np.unique(column, return_inverse=True)
+            code = code * np.int64(dense.max() + 1) + dense.reshape(-1)
+    return code
+
+
+def join(timing: Trace | None, passes: Sequence[Trace]) -> JoinedCounters:
+    """Join counter passes to a timing run; without one, the first pass times the kernels."""
+    notes: list[str] = []
+    timed_by: Literal["timing run", "counter run"] = "timing run"
+    if timing is None or not len(timing.dispatches):
+        with_dispatches = [p for p in passes if len(p.dispatches)]
+        if not with_dispatches:
+            empty = np.zeros(0, np.int32)
+            return JoinedCounters((), empty, timed_by, (), (), ("no dispatch was recorded",))
+        timing = with_dispatches[0]
+        timed_by = "counter run"
+        notes.append(
+            "no timing run: times are those of a counter run, serialised under counter collection"
+        )
+    keys, key_of = kernel_keys(timing)
+    index_of = {key: i for i, key in enumerate(keys)}
+    joins = [_PassJoin.of(i, timing, keys, key_of, index_of, p) for i, p in enumerate(passes)]
+    for one in joins:
+        notes.extend(one.notes)
+    duration = (timing.dispatches.end_ns - timing.dispatches.start_ns).astype(np.float64)
+    count = np.bincount(key_of, minlength=len(keys))
+    total = np.bincount(key_of, weights=duration, minlength=len(keys))
+    common = np.ones(len(key_of), bool)
+    for one in joins:
+        common &= one.has | ~one.key_has[key_of]
+    common_count = np.bincount(key_of[common], minlength=len(keys))
+    # Passes that counted different dispatches have none in common: each then keeps its own.
+    disjoint = common_count == 0
+    used = common | disjoint[key_of]
+    used_count = np.bincount(key_of[used], minlength=len(keys))
+    used_total = np.bincount(key_of[used], weights=duration[used], minlength=len(keys))
+    _, first_dispatch = np.unique(key_of, return_index=True)
+    readings = [one.readings(len(keys), used) for one in joins]
+    order = sorted(range(len(keys)), key=lambda k: (-total[k], keys[k]))
+    kernels = tuple(
+        _kernel(
+            keys[k],
+            int(count[k]),
+            int(used_count[k]),
+            float(used_total[k] / used_count[k]),
+            int(total[k]),
+            int(timing.dispatches.agent[first_dispatch[k]]),
+            [(one, readings[i].get(k)) for i, one in enumerate(joins)],
+            k,
+            bool(disjoint[k]) and bool(joins),
+        )
+        for k in order
+    )
+    rank = np.empty(len(keys), np.int32)
+    rank[order] = np.arange(len(keys), dtype=np.int32)
+    return JoinedCounters(
+        kernels,
+        rank[key_of],
+        timed_by,
+        tuple(passes),
+        tuple(one.rows for one in joins),
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+@dataclass(frozen=True)
+class _PassJoin:
+    index: int
+    trace: Trace
+    rows: IndexColumn  # timing dispatch -> dispatch of the pass, or -1
+    key_of: IndexColumn  # dispatch of the pass -> key of the timing run, or -1
+    averaged: BoolColumn  # per key: the order differs but not the number
+    partial: BoolColumn  # per key: only some dispatches could be matched
+    reasons: Mapping[int, str]  # per key without counters: why
+    has: BoolColumn  # timing dispatch has counters here
+    key_has: BoolColumn
+    silent: bool  # every counter of every dispatch is zero
+    notes: tuple[str, ...]
+
+    @staticmethod
+    def of(
+        index: int,
+        timing: Trace,
+        keys: list[KernelKey],
+        key_of_timing: IndexColumn,
+        index_of: Mapping[KernelKey, int],
+        trace: Trace,
+    ) -> _PassJoin:
+        pass_keys, local = kernel_keys(trace)
+        to_timing = np.array([index_of.get(k, -1) for k in pass_keys] or [-1], np.int32)
+        key_of = to_timing[local] if len(local) else local
+        notes = []
+        strangers = sum(1 for k in pass_keys if k not in index_of)
+        if strangers:
+            notes.append(
+                f"counter pass {index + 1} ran {strangers} kernel shapes that the timing run did "
+                "not: their counters are left out"
+            )
+        counted = np.zeros(len(local), bool)
+        for counter in trace.counters.values():
+            counted |= ~np.isnan(counter.total)
+        if trace is timing:
+            rows = np.where(counted, np.arange(len(local), dtype=np.int32), np.int32(-1))
+        else:
+            rows, note = _align(timing, trace, key_of_timing, key_of, counted)
+            notes += [f"counter pass {index + 1}: {note}"] if note else []
+        n = len(keys)
+        key_of = np.where(counted, key_of, np.int32(-1))
+        ours = key_of >= 0
+        in_pass = np.bincount(key_of[ours], minlength=n)
+        in_timing = np.bincount(key_of_timing, minlength=n)
+        matched = np.bincount(key_of_timing[rows >= 0], minlength=n)
+        misplaced = matched < in_pass
+        averaged = misplaced & (in_pass == in_timing)
+        reasons = {}
+        for k in np.flatnonzero((in_pass > 0) & (matched == 0) & ~averaged):
+            reasons[int(k)] = (
+                f"counter pass {index + 1} ran this kernel {in_pass[k]} times in other places, the "
+                f"timing run {in_timing[k]} times: which belong together cannot be known"
+            )
+        has = (rows >= 0) | averaged[key_of_timing]
+        key_has = (matched > 0) | averaged
+        partial = misplaced & ~averaged & (matched > 0)
+        silent = not any(bool(np.nansum(c.total)) for c in trace.counters.values())
+        return _PassJoin(
+            index,
+            trace,
+            rows,
+            key_of,
+            averaged,
+            partial,
+            reasons,
+            has,
+            key_has,
+            silent,
+            tuple(notes),
+        )
+
+    def readings(
+        self, n: int, used: BoolColumn
+    ) -> dict[int, tuple[int, float, dict[str, Reading]]]:
+        """Per key: dispatches counted, their mean time here, means of each counter."""
+        take = np.zeros(len(self.key_of), bool)
+        take[self.rows[(self.rows >= 0) & used]] = True
+        take |= (self.key_of >= 0) & self.averaged[self.key_of]
+        rows = np.flatnonzero(take)
+        if not len(rows):
+            return {}
+        keys = self.key_of[rows]
+        d = self.trace.dispatches
+        duration = (d.end_ns - d.start_ns)[rows].astype(np.float64)
+        counts = np.bincount(keys, minlength=n)
+        time = np.bincount(keys, weights=duration, minlength=n)
+        found: dict[int, tuple[int, float, dict[str, Reading]]] = {
+            int(k): (int(counts[k]), float(time[k] / counts[k]), {}) for k in np.flatnonzero(counts)
+        }
+        for name in sorted(self.trace.counters):
+            counter = self.trace.counters[name]
+            known = ~np.isnan(counter.total[rows])
+            where, at = keys[known], rows[known]
+            known_count = np.bincount(where, minlength=n)
+            sums = [
+                np.bincount(where, weights=column[at].astype(np.float64), minlength=n)
+                for column in (counter.total, counter.maximum, counter.instances)
+            ]
+            for k in np.flatnonzero(known_count):
+                mean = [float(s[k] / known_count[k]) for s in sums]
+                found[int(k)][2][base_name(name)] = Reading(*mean)
+        return found
+
+
+def _align(
+    timing: Trace,
+    other: Trace,
+    key_timing: IndexColumn,
+    key_other: IndexColumn,
+    counted: BoolColumn,
+) -> tuple[IndexColumn, str | None]:
+    """Timing dispatch -> the other run's dispatch of the same process, number and key; or -1."""
+    rows = np.full(len(key_timing), -1, np.int32)
+    pairs, note = _pair_processes(timing, other)
+    a, b = timing.dispatches, other.dispatches
+    for ours, theirs in pairs:
+        left = np.flatnonzero(a.process == ours)
+        right = np.flatnonzero((b.process == theirs) & counted)
+        left = left[np.argsort(a.dispatch_id[left], kind="stable")]
+        right = right[np.argsort(b.dispatch_id[right], kind="stable")]
+        left_ids, right_ids = a.dispatch_id[left], b.dispatch_id[right]
+        if not len(left) or not len(right):
+            continue
+        if not (_distinct(left_ids) and _distinct(right_ids)):
+            if len(left) != len(right):
+                note = "dispatches carry no number and differ in how many there are"
+                continue
+            left_ids = right_ids = np.arange(len(left), dtype=np.int64)
+            left, right = np.sort(left), np.sort(right)
+        at = np.searchsorted(right_ids, left_ids)
+        at[at == len(right_ids)] = 0
+        same = (right_ids[at] == left_ids) & (key_other[right[at]] == key_timing[left])
+        rows[left[same]] = right[at[same]]
+    return rows, note
+
+
+def _distinct(ids: npt.NDArray[np.int64]) -> bool:
+    return bool(ids[0] >= 0 and np.all(ids[1:] != ids[:-1]))
+
+
+def _pair_processes(timing: Trace, other: Trace) -> tuple[list[tuple[int, int]], str | None]:
+    """The processes that correspond: the only ones, or those of the same command in order."""
+    ours, theirs = (np.unique(t.dispatches.process).tolist() for t in (timing, other))
+    if len(ours) == 1 and len(theirs) == 1:
+        return [(ours[0], theirs[0])], None
+    note = None
+    pairs: list[tuple[int, int]] = []
+    by_command = [_by_command(t, ids) for t, ids in ((timing, ours), (other, theirs))]
+    for command in sorted(by_command[0].keys() & by_command[1].keys()):
+        left, right = by_command[0][command], by_command[1][command]
+        if len(left) != len(right):
+            note = (
+                f"{len(right)} processes ran the command that {len(left)} ran in the timing run; "
+                "their dispatches are not matched"
+            )
+            continue
+        pairs += zip(left, right, strict=True)
+    if by_command[0].keys() != by_command[1].keys():
+        note = "the processes' commands differ from the timing run's"
+    return pairs, note
+
+
+def _by_command(trace: Trace, ids: list[int]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+
+    def started(i: int) -> tuple[int, int, int]:
+        p = trace.processes[i]
+        return (p.start_ns or 0, p.pid or 0, i)
+
+    for i in sorted(ids, key=started):
+        groups.setdefault(trace.processes[i].command or "", []).append(i)
+    return groups
+
+
+def _kernel(
+    key: KernelKey,
+    dispatches: int,
+    covered: int,
+    mean_ns: float,
+    total_ns: int,
+    agent: int,
+    parts: list[tuple[_PassJoin, tuple[int, float, dict[str, Reading]] | None]],
+    index: int,
+    disjoint: bool,
+) -> KernelCounters:
+    reasons: dict[str, str] = {}
+    notes: list[str] = []
+    found: list[PassReadings] = []
+    for one, part in parts:
+        if index in one.reasons:
+            reasons[f"pass {one.index + 1}"] = one.reasons[index]
+        if part is None:
+            continue
+        number = one.index + 1
+        if one.averaged[index]:
+            notes.append(
+                f"counter pass {number} ran the kernels in another order: means over all "
+                f"{part[0]} dispatches"
+            )
+        if one.partial[index]:
+            notes.append(
+                f"counter pass {number}: only {part[0]} dispatches of this kernel could be matched"
+            )
+        alive, dead = _alive(part[2], one.silent)
+        for name, why in dead.items():
+            reasons.setdefault(name, f"{why} in counter pass {number}")
+        if alive:
+            found.append(PassReadings(one.index, part[0], part[1], alive))
+    # Where another pass did count it, a counter's silence in one needs no word.
+    living = {name for p in found for name in p.readings}
+    reasons = {name: why for name, why in reasons.items() if name not in living}
+    if not parts:
+        reasons["counters"] = "no counters were collected"
+    elif not found and not reasons:
+        reasons["counters"] = "no counter pass has this kernel in this shape"
+    if found and covered < dispatches:
+        notes.append(f"counters for {covered} of {dispatches} dispatches")
+    if disjoint and found:
+        notes.append("the passes counted different dispatches of this kernel")
+    notes += _disagreements(found)
+    return KernelCounters(
+        key, dispatches, covered, mean_ns, total_ns, agent, tuple(found), reasons, tuple(notes)
+    )
+
+
+def _alive(
+    readings: dict[str, Reading], silent_pass: bool
+) -> tuple[dict[str, Reading], dict[str, str]]:
+    """Readings of blocks that counted, and why the others are left out."""
+    if silent_pass:
+        return {}, dict.fromkeys(readings, "every counter of every dispatch reads zero")
+    zero = {block_of(n): n for n in sorted(readings) if n in NEVER_ZERO and not readings[n].total}
+    alive = {n: r for n, r in readings.items() if block_of(n) not in zero}
+    dead = {
+        n: f"{zero[block_of(n)]} reads zero, so its block was not counting"
+        for n in readings
+        if block_of(n) in zero
+    }
+    return alive, dead
+
+
+def _disagreements(passes: list[PassReadings]) -> list[str]:
+    """Counters of work done must repeat; those of cycles need not."""
+    notes = []
+    for name in sorted({n for p in passes for n in p.readings}):
+        if "CYCLES" in name or "WAIT" in name or "LEVEL" in name or name.startswith("GRBM"):
+            continue
+        values = [p.readings[name].total for p in passes if name in p.readings]
+        if len(values) > 1 and max(values) - min(values) > SAME_WITHIN * max(values):
+            listed = ", ".join(f"{v:g}" for v in values)
+            notes.append(f"{name} differs between passes ({listed}); the first is used")
+    return notes
