@@ -262,15 +262,10 @@ def _read_state_curves(folder: Path, notes: list[str]) -> dict[int, StateCurve]:
     curves = {}
     for state in _STATES:
         document = _optional(folder / f"wstates{state}.json", notes)
-        time, _ = js.integer_rows([[t] for t in _list(document.get("time"))], 1)
-        waves, _ = js.integer_rows([[n] for n in _list(document.get("state"))], 1)
+        time, waves = (js.integers(document.get(key)) for key in ("time", "state"))
         if len(time) and len(time) == len(waves):
-            curves[state] = StateCurve(time=time[:, 0], waves=waves[:, 0])
+            curves[state] = StateCurve(time=time, waves=waves)
     return curves
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def _read_realtime(folder: Path, notes: list[str]) -> Realtime:

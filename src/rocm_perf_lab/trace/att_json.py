@@ -130,6 +130,16 @@ def integer_rows(value: object, width: int) -> tuple[Rows, int]:
     return rows, len(value) - len(kept)
 
 
+def integers(value: object) -> Rows:
+    """A JSON list of integers; empty unless it is one."""
+    if not isinstance(value, list) or not all(type(n) is int for n in value):
+        return np.empty(0, dtype=np.int64)
+    try:
+        return np.array(value, dtype=np.int64)
+    except OverflowError:
+        return np.empty(0, dtype=np.int64)
+
+
 # How the columns of code.json and of the stats CSV have been called.
 CODE_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "isa": ("isa", "instruction"),

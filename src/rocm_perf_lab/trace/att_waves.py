@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -223,16 +224,20 @@ def _in_range(rows: js.Rows, limits: Sequence[int]) -> tuple[js.Rows, int]:
 
 def _read_waits(value: object, into: Gathered) -> int:
     """[[line, [[dependency, 0], …]], …]; a dependency may also stand there as a bare number."""
-    count = 0
+    lines: list[int] = []
+    found: list[list[int]] = []
     for entry in value if isinstance(value, list) else ():
-        if not (isinstance(entry, list) and len(entry) >= 2 and isinstance(entry[1], list)):
+        try:
+            line, dependencies = entry[0], [d[0] if type(d) is list else d for d in entry[1]]
+        except (TypeError, LookupError):
             continue
-        line = js.as_small(entry[0])
-        found = [js.as_small(d[0] if isinstance(d, list) and d else d) for d in entry[1]]
-        found = [d for d in found if d >= 0]
-        if line >= 0 and found:
-            into.wait_line.append(line)
-            into.wait_size.append(len(found))
-            into.dependency.extend(found)
-            count += 1
-    return count
+        # type() and not isinstance(): twice as fast where it counts, and no booleans.
+        if dependencies and all(
+            type(n) is int and 0 <= n <= js.INT32_MAX for n in (line, *dependencies)
+        ):
+            lines.append(line)
+            found.append(dependencies)
+    into.wait_line += lines
+    into.wait_size += map(len, found)
+    into.dependency += chain.from_iterable(found)
+    return len(lines)

@@ -1,0 +1,130 @@
+"""What a thread trace says about a kernel. Definitions of every number: docs/thread-trace.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rocm_perf_lab.analyze.thread_trace.residency import EngineOccupancy, WaveDurations
+from rocm_perf_lab.analyze.thread_trace.sums import Agreement, Sums
+from rocm_perf_lab.trace.att_model import IntColumn
+
+
+@dataclass(frozen=True)
+class Lines:
+    """One row per instruction of the code, in the profiler's order."""
+
+    isa: tuple[str, ...]
+    source: tuple[str, ...]
+    kernel: IntColumn  # -> ThreadTraceFinding.kernels, -1 unknown
+    kind: npt.NDArray[np.int8]  # -> classes.CLASSES
+    number: IntColumn
+    codeobj: IntColumn
+    vaddr: IntColumn
+    sums: Sums
+
+    def __len__(self) -> int:
+        return len(self.isa)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over some instructions, in cycles but for `hit`."""
+
+    name: str
+    hit: int
+    latency: int
+    stall: int
+    idle: int
+
+
+@dataclass(frozen=True)
+class WaitsFor:
+    """A memory instruction that a wait waited for."""
+
+    number: int  # line
+    isa: str
+    source: str
+    kind: str
+    cycles: float
+    share: float  # of the wait's cycles
+    inferred: bool  # from operands, not recorded
+
+
+@dataclass(frozen=True)
+class StallSite:
+    number: int
+    vaddr: int
+    isa: str
+    source: str
+    kind: str
+    reason: str  # "memory wait" | "barrier" | "issue stall" | "delay" | "end of wave"
+    hit: int
+    cycles: int
+    share: float  # of all cycles of traced waves
+    waits_for: tuple[WaitsFor, ...]
+
+
+@dataclass(frozen=True)
+class Fractions:
+    """Shares of all cycles of traced waves; the bottleneck rules read these."""
+
+    wait_vmem: float
+    wait_lds: float
+    wait_smem: float
+    wait_other: float
+    wait_unresolved: float
+    barrier: float
+    delay: float
+    end_of_wave: float
+    stall_mfma: float
+    stall_valu: float
+    stall_vmem: float
+    stall_lds: float
+    stall_smem: float
+    stall_salu: float
+    stall_other: float
+    issue: float
+    between: float
+    exec_state: float | None
+    wait_state: float | None
+    stall_state: float | None
+    idle_state: float | None
+
+
+@dataclass(frozen=True)
+class ThreadTraceFinding:
+    folder: str
+    agent_handle: int | None
+    dispatch_id: int | None
+    gfxip: int | None
+    usable: bool
+    reason: str | None  # why it is not usable
+    hint: str | None
+    duration_means: str  # "stall + issue" or "stall + execution"
+    sums_from: str  # "waves" | "profiler"
+    kernels: tuple[Totals, ...]
+    classes: tuple[Totals, ...]
+    without_line: Totals
+    lines: Lines
+    source_lines: tuple[Totals, ...]
+    agreement: tuple[Agreement, ...]
+    waves: WaveDurations | None
+    waves_missing: int
+    state_cycles: Mapping[str, int] | None
+    fractions: Fractions | None
+    stall_sites: tuple[StallSite, ...]
+    waits_recorded_share: float | None  # of memory-wait cycles, by recorded dependencies
+    waits_inferred_share: float | None
+    issue_utilisation: float | None
+    valu_issue_utilisation: float | None
+    mfma_issue_utilisation: float | None
+    occupancy: tuple[EngineOccupancy, ...]
+    mean_waves_per_simd: float | None
+    peak_waves_per_simd: int | None
+    shader_mhz: float | None
+    reasons: Mapping[str, str]  # field that is null -> why
+    notes: tuple[str, ...]

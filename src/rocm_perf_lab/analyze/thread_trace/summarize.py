@@ -1,0 +1,398 @@
+"""From the columns of a thread trace to a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rocm_perf_lab.analyze.thread_trace import classes, residency, sums, waits
+from rocm_perf_lab.analyze.thread_trace.classes import CLASSES, CODE
+from rocm_perf_lab.analyze.thread_trace.finding import (
+    Fractions,
+    Lines,
+    StallSite,
+    ThreadTraceFinding,
+    Totals,
+    WaitsFor,
+)
+from rocm_perf_lab.analyze.thread_trace.sums import Agreement, Placed, Sums
+from rocm_perf_lab.trace.att_model import AttTrace, Code, IntColumn
+
+TOP_SITES = 20
+_WAITS_FOR = 4  # named per site
+
+_DELAYS = ("NOP", "SLEEP", "DELAY")
+_HOLDING = ("WAITCNT", "BARRIER", *_DELAYS)  # classes whose whole purpose is to hold a wave
+_REASONS = {
+    "WAITCNT": "memory wait",
+    "BARRIER": "barrier",
+    "END": "end of wave",
+    **dict.fromkeys(_DELAYS, "delay"),
+}
+_WAIT_KIND = {"LDS": "wait_lds", "SMEM": "wait_smem", **dict.fromkeys(classes.VMEM, "wait_vmem")}
+_STALL_KIND = {
+    "MFMA": "stall_mfma",
+    "VALU": "stall_valu",
+    "TRANS": "stall_valu",
+    "LDS": "stall_lds",
+    "SMEM": "stall_smem",
+    "SALU": "stall_salu",
+    "BARRIER": "barrier",
+    "END": "end_of_wave",
+    **dict.fromkeys(_DELAYS, "delay"),
+    **dict.fromkeys(classes.VMEM, "stall_vmem"),
+}
+
+NO_WAVE = (
+    "The trace is empty: no wave of the kernel ran on the traced compute unit and shader engine."
+)
+NO_WAVE_HINT = (
+    "Record again with another --att-target-cu (0 is worth a try), with a wider "
+    "--att-shader-engine-mask, or with a larger problem: a small kernel may not reach that unit."
+)
+
+
+def summarize(trace: AttTrace) -> ThreadTraceFinding:
+    placed = sums.place(trace)
+    line_class = classes.of_lines(trace.code.isa)
+    kind = classes.of_instructions(line_class, placed.row, trace.instructions.category)
+    ours = sums.grouped(trace, placed, placed.row, len(trace.code))
+    agreement = _agreement(trace, ours)
+    notes = [*trace.notes, *_doubts(trace, placed, agreement)]
+    from_profiler = _trust_profiler(trace, agreement)
+    theirs = sums.recorded(trace.code) if from_profiler else None
+    lines = _lines(trace.code, theirs or ours, line_class)
+    in_lines = np.where(placed.row >= 0, kind, -1)
+    by_class = (
+        _totals_by(lines.sums, lines.kind, CLASSES)
+        if theirs
+        else _totals(CLASSES, sums.grouped(trace, placed, in_lines, len(CLASSES)))
+    )
+    reason, hint = _emptiness(trace, lines.sums)
+    lost = _lost(trace, kind)
+    durations = residency.wave_durations(trace)
+    cycles = durations.total_cycles if durations and len(trace.instructions) else 0
+    view = _View(trace, placed, kind, lost, waits.attribute(trace, placed, lost), cycles)
+    engines = residency.occupancy(trace.occupancy)
+    reasons = _reasons(trace, bool(cycles), bool(engines))
+    busy = residency.issue_cycles(trace) if cycles else None
+    resident = busy[1] if busy else 0
+    recorded, inferred = view.resolved_shares()
+    slots = sum(engine.simds_seen * (engine.end - engine.begin) for engine in engines)
+    held = sum(engine.mean_waves * (engine.end - engine.begin) for engine in engines)
+    return ThreadTraceFinding(
+        folder=trace.folder.path.name,
+        agent_handle=trace.folder.agent_handle,
+        dispatch_id=trace.folder.dispatch_id,
+        gfxip=trace.gfxip,
+        usable=reason is None,
+        reason=reason,
+        hint=hint,
+        duration_means="stall + issue" if _is_gfx9(trace) else "stall + execution",
+        sums_from="profiler" if theirs else "waves",
+        kernels=_kernels(trace.code, lines),
+        classes=by_class,
+        without_line=_without_line(trace, placed),
+        lines=lines,
+        source_lines=_source_lines(lines),
+        agreement=agreement,
+        waves=durations,
+        waves_missing=trace.waves_missing + trace.waves_unreadable,
+        state_cycles=residency.state_cycles(trace) if len(trace.states.wave) else None,
+        fractions=view.fractions() if cycles else None,
+        stall_sites=view.sites() if cycles else (),
+        waits_recorded_share=recorded,
+        waits_inferred_share=inferred,
+        issue_utilisation=busy[0] / resident if busy and resident else None,
+        valu_issue_utilisation=view.issued("VALU", "TRANS") / resident if resident else None,
+        mfma_issue_utilisation=view.issued("MFMA") / resident if resident else None,
+        occupancy=engines,
+        mean_waves_per_simd=held / slots if slots else None,
+        peak_waves_per_simd=max((e.peak_waves_per_simd for e in engines), default=None),
+        shader_mhz=residency.shader_mhz(trace),
+        reasons=reasons,
+        notes=tuple(notes),
+    )
+
+
+def _is_gfx9(trace: AttTrace) -> bool:
+    return (trace.gfxip or 9) == 9
+
+
+def _lost(trace: AttTrace, kind: npt.NDArray[np.int8]) -> IntColumn:
+    """Cycles each executed instruction kept its wave from going on.
+
+    Its stall; but where duration includes execution (gfx10 and later) executing a wait is
+    waiting, and the end of a program lasts until its stores are out.
+    """
+    executed = trace.instructions
+    whole = kind == CODE["END"]
+    if not _is_gfx9(trace):
+        whole |= np.isin(kind, [CODE[name] for name in _HOLDING])
+    return np.where(whole, executed.duration, executed.stall).astype(np.int64)
+
+
+# --- sums and what the profiler says ------------------------------------------------------
+
+
+def _agreement(trace: AttTrace, ours: Sums) -> tuple[Agreement, ...]:
+    if not len(trace.waves):
+        return ()
+    found = [sums.compare_code(trace.code, ours, "code.json")]
+    if trace.stats is not None and trace.folder.stats_csv is not None:
+        name = trace.folder.stats_csv.name
+        found.append(sums.compare_stats(trace.code, ours, trace.stats, name))
+    return tuple(agreement for agreement in found if agreement is not None)
+
+
+def _trust_profiler(trace: AttTrace, agreement: Sequence[Agreement]) -> bool:
+    """The profiler saw every wave; when we did not, or differ, its sums are the ones to show."""
+    in_code = next((a for a in agreement if a.source == "code.json"), None)
+    return not in_code.whole if in_code else not len(trace.waves)
+
+
+def _doubts(trace: AttTrace, placed: Placed, agreement: Sequence[Agreement]) -> list[str]:
+    doubts = []
+    why = []
+    if lost := trace.waves_missing + trace.waves_unreadable:
+        why.append(f"{lost} wave files are missing or unreadable")
+    if unknown := int((placed.row < 0).sum()):
+        why.append(f"{unknown} instructions have no line in code.json")
+    waves = trace.waves
+    stitched = (waves.num_insts >= 0) & (waves.num_stitched < waves.num_insts)
+    if stitched.any():
+        why.append(f"{int(stitched.sum())} waves were only partly matched to code")
+    numbers = trace.code.line[~trace.code.label]
+    if repeated := len(numbers) - len(np.unique(numbers)):
+        why.append(f"{repeated} line numbers are used twice")
+    if trace.rows_dropped:
+        why.append(f"{trace.rows_dropped} malformed rows were left out")
+    for found in agreement:
+        if not found.whole:
+            because = "; ".join(why) or "the reason is not visible in the files"
+            doubts.append(
+                f"The waves' sums equal {found.source} on {found.lines_equal} of "
+                f"{found.lines_compared} lines only ({because})."
+            )
+    if unknown and all(found.whole for found in agreement):
+        doubts.append(f"{unknown} executed instructions have no line in code.json.")
+    return doubts
+
+
+def _lines(code: Code, all_sums: Sums, line_class: npt.NDArray[np.int8]) -> Lines:
+    keep = np.flatnonzero(~code.label)
+    kernel = np.cumsum(code.label)[keep] - 1
+    return Lines(
+        isa=tuple(code.isa[row] for row in keep),
+        source=tuple(code.source[row] for row in keep),
+        kernel=kernel.astype(np.int64),
+        kind=line_class[keep],
+        number=code.line[keep],
+        codeobj=code.codeobj[keep],
+        vaddr=code.vaddr[keep],
+        sums=Sums(*(column[keep] for column in all_sums.columns())),
+    )
+
+
+def _totals(names: Sequence[str], found: Sums) -> tuple[Totals, ...]:
+    """Those that were hit, in the order of names."""
+    columns = [column.tolist() for column in found.columns()]
+    return tuple(
+        Totals(name, *counts) for name, *counts in zip(names, *columns, strict=True) if any(counts)
+    )
+
+
+def _totals_by(
+    found: Sums, group: npt.NDArray[np.integer], names: Sequence[str]
+) -> tuple[Totals, ...]:
+    added = Sums(*(sums.add_up(group, column, len(names)) for column in found.columns()))
+    return _totals(names, added)
+
+
+def _kernels(code: Code, lines: Lines) -> tuple[Totals, ...]:
+    """By label; the demangled name where there is one. Kept whole: Lines.kernel points here."""
+    rows = np.flatnonzero(code.label)
+    names = [code.source[row] or code.isa[row].lstrip("; ") for row in rows]
+    known = lines.kernel >= 0
+    columns = [
+        sums.add_up(lines.kernel[known], column[known], len(names)).tolist()
+        for column in lines.sums.columns()
+    ]
+    return tuple(Totals(name, *counts) for name, *counts in zip(names, *columns, strict=True))
+
+
+def _without_line(trace: AttTrace, placed: Placed) -> Totals:
+    group = np.where(placed.row < 0, 0, -1)
+    found = sums.grouped(trace, placed, group, 1)
+    counts = [int(column[0]) for column in found.columns()]
+    return Totals("instructions without a line", *counts)
+
+
+def _source_lines(lines: Lines) -> tuple[Totals, ...]:
+    """By innermost source position, the most latency first."""
+    places = [source.split(" -> ", 1)[0].strip() for source in lines.source]
+    names = sorted({place for place in places if place})
+    if not names:
+        return ()
+    index = {name: number for number, name in enumerate(names)}
+    group = np.array([index.get(place, -1) for place in places], dtype=np.int64)
+    known = group >= 0
+    part = Sums(*(column[known] for column in lines.sums.columns()))
+    found = _totals_by(part, group[known], names)
+    return tuple(sorted(found, key=lambda total: (-total.latency - total.idle, total.name)))
+
+
+def _emptiness(trace: AttTrace, found: Sums) -> tuple[str | None, str | None]:
+    if not trace.thread_trace:
+        return "The folder holds PC samples, not a thread trace.", "Record with rocprofv3 --att."
+    if int(found.hit.sum()) or len(trace.instructions):
+        if not len(trace.instructions) or int(found.hit.sum()):
+            return None, None
+        return (
+            "The trace's instructions match no line of its code, so nothing can be attributed.",
+            "The decoder may have read another code object; another --att-target-cu may help.",
+        )
+    if trace.waves_missing + trace.waves_unreadable and not len(trace.waves):
+        return (
+            f"None of the {trace.waves_listed} wave files named could be read.",
+            "Copy the whole ui_output folder, wave files included.",
+        )
+    if len(trace.waves):
+        return "The traced waves hold no instructions.", NO_WAVE_HINT
+    return NO_WAVE, NO_WAVE_HINT
+
+
+def _reasons(trace: AttTrace, has_waves: bool, has_occupancy: bool) -> dict[str, str]:
+    reasons = {}
+    no_waves = "no wave with instructions could be read"
+    if not has_waves:
+        for name in ("fractions", "issue_utilisation", "valu_issue_utilisation"):
+            reasons[name] = no_waves
+        reasons["mfma_issue_utilisation"] = no_waves
+        reasons["waits_recorded_share"] = reasons["waits_inferred_share"] = no_waves
+    if not len(trace.waves):
+        reasons["waves"] = no_waves
+    if not len(trace.states.wave):
+        reasons["state_cycles"] = "no wave has a timeline"
+    if not has_occupancy:
+        why = "occupancy.json is missing, broken or without a wave"
+        reasons["mean_waves_per_simd"] = reasons["peak_waves_per_simd"] = why
+    if residency.shader_mhz(trace) is None:
+        reasons["shader_mhz"] = "realtime.json is missing or holds no two readings"
+    return reasons
+
+
+# --- where the time of the waves went -----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _View:
+    """The executed instructions with their class and lost cycles, and the waits resolved."""
+
+    trace: AttTrace
+    placed: Placed
+    kind: npt.NDArray[np.int8]
+    lost: IntColumn
+    attribution: waits.Attribution
+    cycles: int  # of all traced waves
+
+    def issued(self, *names: str) -> int:
+        mine = np.isin(self.kind, [CODE[name] for name in names])
+        executed = self.trace.instructions
+        return int((executed.duration - executed.stall)[mine].sum(dtype=np.int64))
+
+    def resolved_shares(self) -> tuple[float | None, float | None]:
+        recorded = sum(self.attribution.recorded.values())
+        inferred = sum(self.attribution.inferred.values())
+        whole = recorded + inferred + sum(self.attribution.unresolved.values())
+        return (recorded / whole, inferred / whole) if whole else (None, None)
+
+    def fractions(self) -> Fractions:
+        spent: dict[str, float] = dict.fromkeys(_fraction_names(), 0.0)
+        by_class = sums.add_up(self.kind, self.lost, len(CLASSES)).tolist()
+        for name, cycles in zip(CLASSES, by_class, strict=True):
+            if name != "WAITCNT":
+                spent[_STALL_KIND.get(name, "stall_other")] += cycles
+        for pairs in (self.attribution.recorded, self.attribution.inferred):
+            for (_, dependency), cycles in pairs.items():
+                spent[_WAIT_KIND.get(self._class_of(dependency), "wait_other")] += cycles
+        spent["wait_unresolved"] = float(sum(self.attribution.unresolved.values()))
+        executed = self.trace.instructions
+        spent["issue"] = float(executed.duration.sum(dtype=np.int64) - self.lost.sum())
+        spent["between"] = float(self.placed.idle.sum())
+        shares = {name: cycles / self.cycles for name, cycles in spent.items()}
+        return Fractions(
+            **shares,
+            exec_state=self._state_share("EXEC"),
+            wait_state=self._state_share("WAIT"),
+            stall_state=self._state_share("STALL"),
+            idle_state=self._state_share("IDLE"),
+        )
+
+    def _state_share(self, name: str) -> float | None:
+        if not len(self.trace.states.wave):
+            return None
+        return residency.state_cycles(self.trace)[name] / self.cycles
+
+    def _class_of(self, row: int) -> str:
+        return classes.of_text(self.trace.code.isa[row]) or "OTHER" if row >= 0 else "OTHER"
+
+    def sites(self) -> tuple[StallSite, ...]:
+        code = self.trace.code
+        known = self.placed.row >= 0
+        row, size = self.placed.row[known], len(code)
+        lost = sums.add_up(row, self.lost[known], size)
+        hit = np.bincount(row, minlength=size)
+        order = np.lexsort((np.arange(size), -lost))[:TOP_SITES]
+        waited = self._waits_by_row()
+        return tuple(
+            StallSite(
+                number=int(code.line[at]),
+                vaddr=int(code.vaddr[at]),
+                isa=code.isa[at],
+                source=code.source[at],
+                kind=self._class_of(at),
+                reason=_REASONS.get(self._class_of(at), "issue stall"),
+                hit=int(hit[at]),
+                cycles=int(lost[at]),
+                share=float(lost[at]) / self.cycles,
+                waits_for=self._named(waited.get(at, {}), int(lost[at])),
+            )
+            for at in order.tolist()
+            if lost[at] > 0
+        )
+
+    def _waits_by_row(self) -> dict[int, dict[int, tuple[float, bool]]]:
+        found: dict[int, dict[int, tuple[float, bool]]] = {}
+        for pairs, inferred in (
+            (self.attribution.recorded, False),
+            (self.attribution.inferred, True),
+        ):
+            for (wait, dependency), cycles in pairs.items():
+                before = found.setdefault(wait, {}).get(dependency, (0.0, False))
+                found[wait][dependency] = (before[0] + cycles, before[1] or inferred)
+        return found
+
+    def _named(self, found: Mapping[int, tuple[float, bool]], whole: int) -> tuple[WaitsFor, ...]:
+        code = self.trace.code
+        ranked = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))[:_WAITS_FOR]
+        return tuple(
+            WaitsFor(
+                number=int(code.line[row]),
+                isa=code.isa[row],
+                source=code.source[row],
+                kind=self._class_of(row),
+                cycles=cycles,
+                share=cycles / whole if whole else 0.0,
+                inferred=inferred,
+            )
+            for row, (cycles, inferred) in ranked
+            if row >= 0 and cycles > 0
+        )
+
+
+def _fraction_names() -> list[str]:
+    return [name for name in Fractions.__dataclass_fields__ if not name.endswith("_state")]
