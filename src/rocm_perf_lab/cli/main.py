@@ -18,7 +18,9 @@ from rocm_perf_lab.errors import PerfLabError, UsageError
 PROGRAM = "rocm-perf"
 
 # name -> (module, one-line summary)
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile a HIP program for AMD GPUs, with hipcc's options."),
+}
 
 # Commands that hand their arguments to another program untouched, `--debug` included.
 PASS_THROUGH = frozenset({"hipcc"})
