@@ -1,0 +1,145 @@
+"""Whole-column operations the graph needs: grouping, neighbours, joins by time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rocm_perf_lab.analyze.graph.model import Ints
+
+NONE = -1
+
+
+def stable_order(keys: npt.NDArray[Any]) -> Ints:
+    """argsort, stable. Small key ranges take numpy's radix sort, which is linear."""
+    if len(keys) and keys.dtype.itemsize > 2:
+        low, high = int(keys.min()), int(keys.max())
+        if high - low < 1 << 16:
+            keys = (keys - low).astype(np.uint16)
+    return np.argsort(keys, kind="stable")
+
+
+def previous_in_group(group: npt.NDArray[Any]) -> Ints:
+    """For each row the row before it with the same group, NONE at a group's first or group -1."""
+    order = stable_order(group)
+    result = np.full(len(group), NONE, np.int64)
+    if len(group) > 1:
+        here, before = order[1:], order[:-1]
+        same = (group[here] == group[before]) & (group[here] >= 0)
+        result[here[same]] = before[same]
+    return result
+
+
+def dense(*keys: npt.NDArray[Any]) -> Ints:
+    """One dense id per distinct combination of the key columns."""
+    result = np.zeros(len(keys[0]), np.int64)
+    for key in keys:
+        values, inverse = np.unique(key, return_inverse=True)
+        result = result * max(1, len(values)) + inverse
+        if len(keys) > 1:
+            result = np.unique(result, return_inverse=True)[1]
+    return result
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Rows of (group, time), looked up by "the last at or before" and "the first after"."""
+
+    order: Ints  # rows sorted by group, then time, then row
+    group: Ints  # sorted
+    time: Ints  # sorted within the group
+
+    @staticmethod
+    def of(group: npt.NDArray[Any], time: Ints) -> Timeline:
+        order = np.lexsort((time, group))
+        return Timeline(order, group[order].astype(np.int64), time[order])
+
+    def _position(self, group: npt.NDArray[Any], time: Ints, side: str) -> Ints:
+        """How many rows are before (group, time) in the sorted order."""
+        low = np.searchsorted(self.group, group, side="left")
+        if not len(self.time) or not len(group):
+            return low
+        base = min(int(self.time.min()), int(time.min()))
+        span = max(int(self.time.max()), int(time.max())) - base + 2
+        top = max(int(self.group.max()), int(group.max())) + 2
+        if span * top < 1 << 62 and min(int(self.group.min()), int(group.min())) >= -1:
+            stored = (self.group + 1) * span + (self.time - base)
+            asked = (group.astype(np.int64) + 1) * span + (time - base)
+        else:  # ranks instead of times: slower, never overflows
+            _, ranks = np.unique(np.concatenate([self.time, time]), return_inverse=True)
+            _, groups = np.unique(np.concatenate([self.group, group]), return_inverse=True)
+            keys = groups.astype(np.int64) * (len(ranks) + 1) + ranks
+            stored, asked = keys[: len(self.time)], keys[len(self.time) :]
+        return np.searchsorted(stored, asked, side="left" if side == "left" else "right")
+
+    def last_before(self, group: npt.NDArray[Any], time: Ints, strictly: bool = False) -> Ints:
+        """The last row of the group at or before (or strictly before) the time, else NONE."""
+        return self._row(self._position(group, time, "left" if strictly else "right") - 1, group)
+
+    def first_after(self, group: npt.NDArray[Any], time: Ints) -> Ints:
+        """The first row of the group strictly after the time, else NONE."""
+        return self._row(self._position(group, time, "right"), group)
+
+    def between(self, group: npt.NDArray[Any], after: Ints, before: Ints) -> tuple[Ints, Ints]:
+        """Sorted positions [low, high) of the group's rows with after < time < before."""
+        low = self._position(group, after, "right")
+        high = self._position(group, before, "left")
+        return low, np.maximum(low, high)
+
+    def _row(self, position: Ints, group: npt.NDArray[Any]) -> Ints:
+        result = np.full(len(position), NONE, np.int64)
+        if len(self.order):
+            inside = (position >= 0) & (position < len(self.order)) & (group >= 0)
+            clipped = np.clip(position, 0, len(self.order) - 1)
+            hit = inside & (self.group[clipped] == group)
+            result[hit] = self.order[clipped[hit]]
+        return result
+
+
+def expand(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """Every position of each [low, high): (which range, position)."""
+    counts = high - low
+    owner = np.repeat(np.arange(len(low)), counts)
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    return owner, np.arange(len(owner)) - starts + low[owner] if len(owner) else owner
+
+
+@dataclass(frozen=True)
+class Union:
+    """Disjoint, non-empty intervals in order; `row` is the input row that opened each."""
+
+    start: Ints
+    end: Ints
+    row: Ints
+
+    @staticmethod
+    def of(start: Ints, end: Ints) -> Union:
+        """Of intervals sorted by start."""
+        rows = np.flatnonzero(end > start)
+        start, end = start[rows], end[rows]
+        if not len(rows):
+            return Union(start, end, rows)
+        reach = np.maximum.accumulate(end)
+        first = np.flatnonzero(np.append(True, start[1:] > reach[:-1]))
+        return Union(start[first], reach[np.append(first[1:], len(rows)) - 1], rows[first])
+
+    @property
+    def total(self) -> int:
+        return int((self.end - self.start).sum())
+
+    def within(self, low: Ints, high: Ints) -> Ints:
+        """How much of each [low, high] the union covers."""
+        if not len(self.start):
+            return np.zeros(len(low), np.int64)
+        before = np.append(0, np.cumsum(self.end - self.start))
+
+        def covered(time: Ints) -> Ints:
+            index = np.searchsorted(self.start, time, side="right")
+            last = np.maximum(index - 1, 0)
+            partial = np.minimum(time, self.end[last]) - self.start[last]
+            return np.where(index > 0, before[last] + partial, 0)
+
+        return covered(high) - covered(low)

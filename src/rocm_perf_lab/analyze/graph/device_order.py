@@ -1,0 +1,175 @@
+"""Constraints between device operations: streams, queues, events, graphs, the null stream.
+
+Edges here run between rows of `Operations`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rocm_perf_lab.analyze.graph.calls import Calls, Role
+from rocm_perf_lab.analyze.graph.columns import NONE, Timeline, expand, previous_in_group
+from rocm_perf_lab.analyze.graph.model import SEAM_NS, Bools, Confidence, Edges, Ints, Kind, edges
+from rocm_perf_lab.analyze.graph.operations import Operations
+
+EXPANSION_LIMIT = 4  # sources an event may gather through waits, per call on average
+
+
+def stream_order(ops: Operations, calls: Calls | None) -> Edges:
+    """Each operation after the one before it in its stream.
+
+    Inside one graph launch the streams are the ones the runtime spread the graph over: GRAPH.
+    """
+    before = previous_in_group(ops.stream)
+    dst = np.flatnonzero(before >= 0)
+    src = before[dst]
+    result = edges(src, dst, Kind.STREAM, Confidence.HIGH, side_by_side(ops, src, dst))
+    if calls is None:
+        return result
+    call = calls.of_operation
+    same_launch = (call[src] >= 0) & (call[src] == call[dst])
+    same_launch &= calls.role[call[src]] == Role.GRAPH_LAUNCH if len(calls) else False
+    result.kind[same_launch] = Kind.GRAPH
+    result.confidence[same_launch] = Confidence.MEDIUM
+    return result
+
+
+def queue_order(ops: Operations) -> Edges:
+    """Each dispatch after the one before it in its hardware queue, where streams do not say so.
+
+    A queue starts packets in order. Whether it also lets one finish first shows in the trace: a
+    queue on which operations of different streams run side by side orders only their starts.
+    """
+    before = previous_in_group(ops.queue)
+    dst = np.flatnonzero(before >= 0)
+    src = before[dst]
+    crossing = (ops.stream[src] != ops.stream[dst]) | (ops.stream[src] < 0)
+    src, dst = src[crossing], dst[crossing]
+    concurrent = np.zeros(int(ops.queue.max(initial=0)) + 1, np.bool_)
+    concurrent[ops.queue[dst[side_by_side(ops, src, dst)]]] = True
+    return edges(src, dst, Kind.QUEUE, Confidence.MEDIUM, concurrent[ops.queue[dst]])
+
+
+def side_by_side(ops: Operations, src: Ints, dst: Ints) -> Bools:
+    return ops.start[src] + ops.duration[src] - ops.start[dst] > SEAM_NS
+
+
+class Frontier:
+    """What a stream is still waiting for at a moment of the host's time."""
+
+    def __init__(self, ops: Operations, calls: Calls) -> None:
+        self._ops, self._calls = ops, calls
+        self.by_launch = Timeline.of(ops.stream, calls.launch_time)
+        records = calls.rows(Role.EVENT_RECORD)
+        self._records = records
+        self._by_event = Timeline.of(calls.event[records], calls.enter[records])
+        waits = calls.rows(Role.STREAM_WAIT)
+        waits = waits[calls.stream[waits] >= 0]
+        record = self.recorded(calls.event[waits], calls.enter[waits])
+        self.waits, self.wait_records = waits[record >= 0], record[record >= 0]
+        self._by_wait = Timeline.of(calls.stream[self.waits], calls.enter[self.waits])
+        self.truncated = False
+
+    def recorded(self, event: Ints, time: Ints) -> Ints:
+        """The call that last recorded the event before the time, NONE: a wait for it is void."""
+        row = self._by_event.last_before(event, time, strictly=True)
+        return np.where(row >= 0, self._records[row], NONE) if len(self._records) else row
+
+    def at(self, stream: Ints, time: Ints) -> tuple[Ints, Ints]:
+        """Pairs (question, operation): the stream's last operation enqueued before the time,
+        and, through waits enqueued after that one, what those events stood for in turn."""
+        question = np.arange(len(stream))
+        asked, found = [], []
+        budget = EXPANSION_LIMIT * (len(stream) + len(self._calls)) + 1000
+        while len(question):
+            op = self.by_launch.last_before(stream, time, strictly=True)
+            hit = op >= 0
+            asked.append(question[hit])
+            found.append(op[hit])
+            since = np.where(hit, self._calls.launch_time[op], -(1 << 62))
+            owner, position = expand(*self._by_wait.between(stream, since, time))
+            budget -= len(owner)
+            if budget < 0:
+                self.truncated = True
+                break
+            record = self.wait_records[self._by_wait.order[position]]
+            question = question[owner]
+            stream, time = self._calls.stream[record], self._calls.enter[record]
+        if not asked:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        pairs = np.unique(np.stack([np.concatenate(asked), np.concatenate(found)]), axis=1)
+        return pairs[0], pairs[1]
+
+
+def event_waits(ops: Operations, calls: Calls, frontier: Frontier) -> Edges:
+    """hipStreamWaitEvent: the stream's next operation after what the event stood for."""
+    waits, records = frontier.waits, frontier.wait_records
+    dst = frontier.by_launch.first_after(calls.stream[waits], calls.enter[waits])
+    live = dst >= 0
+    question, src = frontier.at(calls.stream[records[live]], calls.enter[records[live]])
+    dst = dst[live][question]
+    useful = (src != dst) & (ops.stream[src] != ops.stream[dst])
+    return edges(src[useful], dst[useful], Kind.EVENT, Confidence.HIGH)
+
+
+def graph_boundaries(ops: Operations, calls: Calls, frontier: Frontier) -> Edges:
+    """A graph begins after its launch stream's earlier work and holds back its later work."""
+    call = calls.of_operation
+    inside = np.flatnonzero((call >= 0) & (calls.role[call] == Role.GRAPH_LAUNCH))
+    if not len(inside):
+        return _none(Kind.GRAPH)
+    order = inside[np.lexsort((inside, ops.stream[inside], call[inside]))]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (call[order][1:] != call[order][:-1]) | (
+        ops.stream[order][1:] != ops.stream[order][:-1]
+    )
+    first, last = order[new], order[np.append(new[1:], True)]
+    launch = call[first]
+    elsewhere = calls.stream[launch] != ops.stream[first]
+    first, last, launch = first[elsewhere], last[elsewhere], launch[elsewhere]
+    question, src = frontier.at(calls.stream[launch], calls.enter[launch])
+    later = frontier.by_launch.first_after(calls.stream[launch], calls.enter[launch])
+    held = (later >= 0) & (later != last)
+    return edges(
+        np.concatenate([src, last[held]]),
+        np.concatenate([first[question], later[held]]),
+        Kind.GRAPH,
+        Confidence.MEDIUM,
+    )
+
+
+def legacy_default_stream(ops: Operations, calls: Calls) -> Edges:
+    """The null stream waits for every blocking stream, and they wait for it."""
+    if not len(calls.null_streams):
+        return _none(Kind.LEGACY_DEFAULT_STREAM)
+    on_null = np.isin(ops.stream, calls.null_streams)
+    eligible = ~on_null & (ops.stream >= 0)
+    if calls.non_blocking is not None:
+        eligible &= ~calls.non_blocking[ops.stream]
+    null_ops, others = np.flatnonzero(on_null), np.flatnonzero(eligible)
+    if not len(null_ops) or not len(others):
+        return _none(Kind.LEGACY_DEFAULT_STREAM)
+    device = ops.process * (int(ops.agent.max()) + 2) + ops.agent + 1
+    launched = calls.launch_time
+    null_line = Timeline.of(device[null_ops], launched[null_ops])
+    order = others[np.lexsort((launched[others], ops.stream[others]))]
+    stream = ops.stream[order]
+    after = null_line.first_after(device[order], launched[order])
+    before = null_line.last_before(device[order], launched[order], strictly=True)
+    change = stream[1:] != stream[:-1]
+    last = np.append((after[1:] != after[:-1]) | change, True) & (after >= 0)
+    first = np.append(True, (before[1:] != before[:-1]) | change) & (before >= 0)
+    src = np.concatenate([order[last], null_ops[before[first]]])
+    dst = np.concatenate([null_ops[after[last]], order[first]])
+    if calls.non_blocking is None:
+        # Not told by the calls: a stream caught running beside the null stream is non-blocking.
+        other = np.where(on_null[src], ops.stream[dst], ops.stream[src])
+        free = np.unique(other[side_by_side(ops, src, dst)])
+        kept = ~np.isin(other, free)
+        return edges(src[kept], dst[kept], Kind.LEGACY_DEFAULT_STREAM, Confidence.MEDIUM)
+    return edges(src, dst, Kind.LEGACY_DEFAULT_STREAM, Confidence.HIGH)
+
+
+def _none(kind: Kind) -> Edges:
+    empty = np.empty(0, np.int64)
+    return edges(empty, empty, kind, Confidence.LOW)

@@ -1,0 +1,97 @@
+"""Idle time of the device, and the time on the critical path, by what was being waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.analyze.graph.columns import Union
+from rocm_perf_lab.analyze.graph.graph import NEVER, Graph
+from rocm_perf_lab.analyze.graph.model import Confidence, Ints, Kind
+from rocm_perf_lab.analyze.graph.operations import Operations
+
+COPIES, HOST, LAUNCH, SYNC, DEPENDENCY, UNKNOWN = (
+    "copies",  # a copy was running
+    "host",  # host code between two calls, or inside a call that did not wait
+    "launch",  # from the launch call to the kernel's start
+    "sync",  # from the end of the awaited work to the return of the call that waited
+    "dependency",  # from the end of the awaited operation to the start of the next
+    "unknown",  # no recorded constraint explains it
+)
+CAUSES = (COPIES, HOST, LAUNCH, SYNC, DEPENDENCY, UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """One row per gap between kernels: its cause, length, and the dispatch that ended it."""
+
+    cause: Ints  # -> CAUSES
+    length: Ints
+    name: Ints  # of the ending dispatch, -1 for the gap after the last
+    kernel_busy_ns: int
+    copy_busy_ns: int
+    busy_ns: int
+
+
+def split(graph: Graph, edge: Ints, low: Ints, high: Ints) -> list[tuple[str, Ints, Ints]]:
+    """Cut each interval that ends where edge's dst begins into (cause, from, to) pieces."""
+    e = graph.edges
+    kind, src, dst = e.kind[edge], e.src[edge], e.dst[edge]
+    sure = e.confidence[edge] > Confidence.LOW
+    op = graph.operation[dst]
+    called = np.where(op >= 0, graph.call_enter[op], NEVER)
+    launch = (kind == Kind.HOST_LAUNCH) & sure
+    # From the anchor's return the host ran; before it, the sync was still coming back.
+    back = np.clip(graph.start[src], low, high)
+    call = np.clip(np.maximum(called, back), low, high)
+    result = []
+    for cause, where, begin, end in (
+        (SYNC, launch, low, back),
+        (HOST, launch, back, call),
+        (LAUNCH, launch, call, high),
+        (HOST, (kind == Kind.HOST_ORDER) & sure, low, high),
+        (SYNC, kind == Kind.HOST_SYNC, low, high),
+        (UNKNOWN, ~sure, low, high),
+    ):
+        result.append((cause, np.where(where, begin, high), np.where(where, end, high)))
+    host_kinds = (Kind.HOST_LAUNCH, Kind.HOST_ORDER, Kind.HOST_SYNC)
+    device = sure & ~np.isin(kind, host_kinds)
+    result.append((DEPENDENCY, np.where(device, low, high), high))
+    return result
+
+
+def gaps(graph: Graph, ops: Operations) -> Gaps:
+    end = ops.end
+    kernels = np.flatnonzero(~ops.is_copy)
+    copies = np.flatnonzero(ops.is_copy)
+    running = Union.of(ops.start[kernels], end[kernels])
+    copying = Union.of(ops.start[copies], end[copies])
+    busy = Union.of(ops.start, end)
+    low = np.append(0, running.end)
+    high = np.append(running.start, ops.span_ns)
+    ender = kernels[running.row]
+    edge = graph.binding[graph.node_of_operation[ender]]
+    name = ops.name[ender]
+
+    causes, lengths, names = [], [], []
+
+    def add(cause: str, length: Ints, of: Ints) -> None:
+        kept = length > 0
+        causes.append(np.full(int(kept.sum()), CAUSES.index(cause), np.int64))
+        lengths.append(length[kept])
+        names.append(of[kept])
+
+    add(COPIES, copying.within(low, high), np.append(name, -1))
+    for cause, begin, stop in split(graph, edge, low[:-1], high[:-1]):
+        add(cause, stop - begin - copying.within(begin, stop), name)
+    tail = high[-1:] - low[-1:] - copying.within(low[-1:], high[-1:])
+    add(UNKNOWN, tail, np.array([-1]))
+    return Gaps(
+        cause=np.concatenate(causes),
+        length=np.concatenate(lengths),
+        name=np.concatenate(names),
+        kernel_busy_ns=running.total,
+        copy_busy_ns=copying.total,
+        busy_ns=busy.total,
+    )

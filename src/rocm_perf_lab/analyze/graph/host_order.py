@@ -1,0 +1,161 @@
+"""The host's side: which calls wait for the device, and what each launch follows on its thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.analyze.graph.calls import Calls, Role
+from rocm_perf_lab.analyze.graph.columns import NONE, Timeline
+from rocm_perf_lab.analyze.graph.device_order import Frontier
+from rocm_perf_lab.analyze.graph.model import CLOCK_SKEW_NS, Bools, Ints
+from rocm_perf_lab.analyze.graph.operations import Operations
+
+# A thread silent this long may have been waiting for another thread.
+SILENCE_NS = 50_000
+MANY_THREADS = 16
+
+
+@dataclass(frozen=True)
+class Syncs:
+    """Pairs (call, operation): the call returned only after the operation had ended."""
+
+    call: Ints
+    operation: Ints
+    contradicted: int  # pairs left out since the call returned before the operation ended
+
+
+def syncs(ops: Operations, calls: Calls, frontier: Frontier) -> Syncs:
+    call, operation = [], []
+
+    def add(c: Ints, o: Ints) -> None:
+        call.append(c)
+        operation.append(o)
+
+    own = np.flatnonzero(calls.of_operation >= 0)
+    own_call = calls.of_operation[own]
+    copies = np.isin(calls.role[own_call], (Role.COPY, Role.COPY_ASYNC))
+    ended_inside = ops.start[own] + ops.duration[own] <= calls.leave[own_call]
+    add(own_call[copies & ended_inside], own[copies & ended_inside])
+
+    has_own = np.zeros(len(calls), np.bool_)
+    has_own[own_call] = True
+    on_stream = calls.rows(Role.STREAM_SYNC, Role.COPY)
+    on_stream = on_stream[~has_own[on_stream] & (calls.stream[on_stream] >= 0)]
+    question, op = frontier.at(calls.stream[on_stream], calls.enter[on_stream])
+    add(on_stream[question], op)
+
+    events = calls.rows(Role.EVENT_SYNC)
+    record = frontier.recorded(calls.event[events], calls.enter[events])
+    events, record = events[record >= 0], record[record >= 0]
+    question, op = frontier.at(calls.stream[record], calls.enter[record])
+    add(events[question], op)
+
+    everything = np.ones(len(ops), np.bool_)
+    add(*_covered(ops, calls, calls.rows(Role.DEVICE_SYNC), everything))
+    null_sync = calls.rows(Role.STREAM_SYNC)
+    null_sync = null_sync[calls.on_null_stream[null_sync]]
+    if len(null_sync):
+        blocking = ~np.isin(ops.stream, calls.null_streams)
+        if calls.non_blocking is None:
+            blocking[:] = False
+        else:
+            blocking &= ~calls.non_blocking[ops.stream]
+        add(*_covered(ops, calls, null_sync, blocking))
+
+    calls_of, ops_of = np.concatenate(call), np.concatenate(operation)
+    late = ops.start[ops_of] + ops.duration[ops_of] > calls.leave[calls_of] + CLOCK_SKEW_NS
+    late |= ops.start[ops_of] >= calls.leave[calls_of]
+    return Syncs(calls_of[~late], ops_of[~late], int(late.sum()))
+
+
+def _covered(ops: Operations, calls: Calls, rows: Ints, among: Bools) -> tuple[Ints, Ints]:
+    """Device-wide waits: each sync with the last operation of every stream enqueued before it.
+
+    An operation is given to the first sync after its launch only, and of those of one stream
+    the last: linear in the operations, and the rest follows from order on the host's thread.
+    """
+    empty = np.empty(0, np.int64)
+    launched = np.flatnonzero(among)
+    if not len(rows) or not len(launched):
+        return empty, empty
+    launched = launched[np.lexsort((calls.launch_time[launched], ops.stream[launched]))]
+    device, device_of_call = _devices(ops, calls, rows)
+    threads = np.unique(calls.thread[rows])
+    groups = [calls.thread[rows] == t for t in threads.tolist()]
+    if len(groups) > MANY_THREADS:
+        groups = [np.ones(len(rows), np.bool_)]
+    call_parts, op_parts = [], []
+    for group in groups:
+        mine = rows[group]
+        line = Timeline.of(device_of_call[group], calls.enter[mine])
+        first = line.first_after(device[launched], calls.launch_time[launched])
+        stream = ops.stream[launched]
+        last = np.append((first[1:] != first[:-1]) | (stream[1:] != stream[:-1]), True)
+        last &= first >= 0
+        call_parts.append(mine[first[last]])
+        op_parts.append(launched[last])
+    return np.concatenate(call_parts), np.concatenate(op_parts)
+
+
+def _devices(ops: Operations, calls: Calls, rows: Ints) -> tuple[Ints, Ints]:
+    """A dense device per operation and per sync: the one its thread launched to last."""
+    width = int(ops.agent.max(initial=0)) + 2
+    device = ops.process * width + ops.agent + 1
+    known = np.flatnonzero(calls.of_operation >= 0)
+    launcher = calls.of_operation[known]
+    line = Timeline.of(calls.thread[launcher], calls.enter[launcher])
+    row = line.last_before(calls.thread[rows], calls.enter[rows])
+    if not len(known):
+        row = np.full(len(rows), NONE, np.int64)
+    agents_of_process = np.zeros(int(ops.process.max(initial=0)) + 1, np.int64)
+    for p in np.unique(ops.process).tolist():
+        agents_of_process[p] = len(np.unique(ops.agent[ops.process == p]))
+    single = agents_of_process[ops.process] <= 1
+    device = np.where(single, ops.process * width, device)
+    process = calls.process[rows]
+    in_range = process < len(agents_of_process)
+    of_call = np.where(
+        (row >= 0) & (agents_of_process[np.where(in_range, process, 0)] > 1),
+        device[known[row]] if len(known) else 0,
+        process * width,
+    )
+    return device, of_call
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """Where each call hangs on the host's time: rigidly after the return of a blocking call.
+
+    `row` indexes the blocking calls given; NONE: it hangs on the beginning of the trace.
+    `guessed`: the return is another thread's, which this one may have waited for.
+    """
+
+    row: Ints
+    guessed: Bools
+
+
+def anchors(calls: Calls, blocking: Ints, asked: Ints) -> Anchors:
+    leave = calls.leave[blocking]
+    own_line = Timeline.of(calls.thread[blocking], leave)
+    own = own_line.last_before(calls.thread[asked], calls.enter[asked])
+    threads = np.unique(calls.thread)
+    if len(threads) < 2 or not len(blocking):
+        return Anchors(own, np.zeros(len(asked), np.bool_))
+    # Heads: calls that end a thread's silence during which another thread returned from a wait.
+    everyone = Timeline.of(calls.process[blocking], leave)
+    rows = np.arange(len(calls))
+    trigger = everyone.last_before(calls.process, calls.enter)
+    head = (trigger >= 0) & (calls.enter - SILENCE_NS > calls.thread_silent_since)
+    head[head] &= (leave[trigger[head]] > calls.thread_silent_since[head]) & (
+        calls.thread[blocking[trigger[head]]] != calls.thread[head]
+    )
+    heads = rows[head]
+    line = Timeline.of(calls.thread[heads], calls.enter[heads])
+    last_head = line.last_before(calls.thread[asked], calls.enter[asked])
+    guess = np.where(last_head >= 0, trigger[heads[last_head]] if len(heads) else NONE, NONE)
+    own_time = np.where(own >= 0, leave[own], -(1 << 62))
+    guess_time = np.where(guess >= 0, leave[guess], -(1 << 62))
+    guessed = guess_time > own_time
+    return Anchors(np.where(guessed, guess, own), guessed)

@@ -1,0 +1,207 @@
+"""From a trace to the finding: build the graph, replay it, and say what it shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rocm_perf_lab.analyze.graph.finding import (
+    DagFinding,
+    DeviceTime,
+    EdgeCount,
+    KernelOnGraph,
+    WhatIf,
+)
+from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, LAUNCH, UNKNOWN, Gaps, gaps
+from rocm_perf_lab.analyze.graph.graph import Graph, build
+from rocm_perf_lab.analyze.graph.model import Confidence, Ints, Kind
+from rocm_perf_lab.analyze.graph.operations import Operations, operations
+from rocm_perf_lab.analyze.graph.path import Path, runs, walk
+from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, makespan, slack
+from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS, Scenarios, amdahl
+from rocm_perf_lab.trace.model import Trace
+
+DEVICE_ONLY = "device-only graph: no host calls were recorded, so gaps have no known cause"
+
+
+def build_and_solve(run: Trace) -> DagFinding:
+    """The dispatch graph of one run and everything dag.json says about it."""
+    ops = operations(run)
+    graph = build(run, ops)
+    path = walk(graph, critical_path(graph))
+    on_path = np.unique(ops.name[graph.operation[path.nodes[graph.operation[path.nodes] >= 0]]])
+    solver = Solver(graph, passes=2 + len(SPEEDUPS) * len(on_path))
+    span = ops.span_ns
+    replayed = makespan(graph, solver.forward(graph.weight(graph.duration)), graph.duration)
+    waited = path.waiting.sum(axis=0)
+    explained = span - int(waited[CAUSES.index(UNKNOWN)])
+    idle = gaps(graph, ops)
+    by_cause = dict(zip(CAUSES, waited.tolist(), strict=True))
+    busy = graph.operation[path.nodes]
+    copying = (busy >= 0) & ops.is_copy[busy] if len(ops) else np.zeros(len(busy), np.bool_)
+    by_cause["copies"] += int(path.node_ns[copying].sum())
+    by_cause["kernels"] = int(path.node_ns[~copying].sum())
+    reasons: dict[str, str] = {}
+    if span == 0:
+        why = "the trace spans no time" if len(ops) else "the trace holds no device operation"
+        reasons = {"replay_error": why, "coverage": why}
+    return DagFinding(
+        scope="empty" if not len(ops) else "host-and-device" if graph.has_host else "device-only",
+        nodes=len(graph) - 1,
+        makespan_ns=span,
+        critical_path_ns=explained,
+        replay_ns=replayed,
+        replay_error=abs(replayed - span) / span if span else None,
+        coverage=explained / span if span else None,
+        path_by_cause_ns=by_cause,
+        edges=_edge_counts(graph, path),
+        path=runs(graph, ops, path),
+        path_operations=int((busy >= 0).sum()),
+        kernels=_kernels(graph, ops, path, solver, idle, explained),
+        device=_device_time(ops, idle),
+        reasons=reasons,
+        notes=_notes(run, graph, ops),
+    )
+
+
+def _edge_counts(graph: Graph, path: Path) -> tuple[EdgeCount, ...]:
+    e = graph.edges
+    table = np.zeros((len(Kind), len(Confidence)), np.int64)
+    np.add.at(table, (e.kind.astype(np.int64), e.confidence.astype(np.int64)), 1)
+    kind = e.kind[path.edge]
+    return tuple(
+        EdgeCount(
+            kind=k.name,
+            count=int(table[k].sum()),
+            confidence={c.name.lower(): int(table[k, c]) for c in reversed(Confidence)},
+            on_path=int((kind == k).sum()),
+            path_ns=int(path.edge_ns[kind == k].sum()),
+        )
+        for k in Kind
+    )
+
+
+def _device_time(ops: Operations, idle: Gaps) -> DeviceTime:
+    kernels = int(ops.duration[~ops.is_copy].sum())
+    copies = int(ops.duration[ops.is_copy].sum())
+    return DeviceTime(
+        kernel_sum_ns=kernels,
+        kernel_busy_ns=idle.kernel_busy_ns,
+        copy_sum_ns=copies,
+        copy_busy_ns=idle.copy_busy_ns,
+        busy_ns=idle.busy_ns,
+        overlap_ns=kernels + copies - idle.busy_ns,
+        idle_ns=ops.span_ns - idle.kernel_busy_ns,
+        idle_by_cause_ns={
+            cause: int(idle.length[idle.cause == i].sum()) for i, cause in enumerate(CAUSES)
+        },
+    )
+
+
+def _kernels(
+    graph: Graph, ops: Operations, path: Path, solver: Solver, idle: Gaps, explained: int
+) -> tuple[KernelOnGraph, ...]:
+    n = len(ops.names)
+    span = ops.span_ns
+
+    def per_name(name: Ints, value: Ints) -> Ints:
+        total = np.zeros(n, np.int64)
+        np.add.at(total, name, value)
+        return total
+
+    count = np.bincount(ops.name, minlength=n)
+    total = per_name(ops.name, ops.duration)
+    smallest = np.full(n, np.iinfo(np.int64).max)
+    if len(ops):
+        by_op = slack(solver, span)[graph.node_of_operation]
+        np.minimum.at(smallest, ops.name, by_op)
+    op = graph.operation[path.nodes]
+    path_ops, node_ns = op[op >= 0], path.node_ns[op >= 0]
+    path_count = np.bincount(ops.name[path_ops], minlength=n)
+    path_ns = per_name(ops.name[path_ops], node_ns)
+    path_duration = per_name(ops.name[path_ops], ops.duration[path_ops])
+    gap_table = np.zeros((n, len(CAUSES)), np.int64)
+    ended = idle.name >= 0
+    np.add.at(gap_table, (idle.name[ended], idle.cause[ended]), idle.length[ended])
+
+    names_of_nodes = np.where(graph.operation >= 0, ops.name[graph.operation], -1) if n else None
+    scenarios = None if names_of_nodes is None else Scenarios(graph, solver, names_of_nodes)
+    order = np.lexsort((np.arange(n), -total, -path_ns))
+    result = []
+    replays = 0
+    for i in order[count[order] > 0].tolist():
+        drag: int | None
+        reasons: dict[str, str] = {}
+        if not path_count[i] or not path_duration[i]:
+            method, drag = "unchanged", 0
+            what_if = tuple(WhatIf(s, span, span, span) for s in SPEEDUPS)
+        elif scenarios is not None and replays < scenarios.kernels_affordable:
+            replays += 1
+            method = "replay"
+            what_if = scenarios.replay(i, int(path_duration[i]))
+            drag = span - what_if[-1].makespan_ns
+        else:
+            method, drag = "bound", None
+            what_if = tuple(
+                WhatIf(
+                    s,
+                    amdahl(span, int(path_duration[i]), s),
+                    span,
+                    amdahl(span, int(path_duration[i]), s),
+                )
+                for s in SPEEDUPS
+            )
+            reasons["drag_ns"] = (
+                "not replayed for its small part of the path; the what-if is Amdahl's bound"
+            )
+        gap = {c: int(ns) for c, ns in zip(CAUSES, gap_table[i].tolist(), strict=True) if ns}
+        launch = gap.get(LAUNCH, 0) + gap.get(HOST, 0)
+        share = launch / (launch + int(total[i])) if launch + int(total[i]) else None
+        is_copy = i >= ops.kernel_names
+        if is_copy:
+            share, reasons["launch_share"] = None, "gaps are counted between kernels"
+        elif not graph.has_host:
+            share, reasons["launch_share"] = None, DEVICE_ONLY
+        elif share is None:
+            reasons["launch_share"] = "its dispatches took no time and no gap precedes them"
+        if not explained:
+            reasons["critical_path_score"] = "the critical path has no explained time"
+        if not span:
+            reasons["makespan_share"] = "the trace spans no time"
+        result.append(
+            KernelOnGraph(
+                name=ops.names[i],
+                is_copy=is_copy,
+                dispatches=int(count[i]),
+                total_ns=int(total[i]),
+                dispatches_on_path=int(path_count[i]),
+                path_ns=int(path_ns[i]),
+                critical_path_score=int(path_ns[i]) / explained if explained else None,
+                makespan_share=int(path_ns[i]) / span if span else None,
+                slack_ns=int(smallest[i]),
+                drag_ns=drag,
+                what_if=what_if,
+                what_if_method=method,
+                gap_before_ns=gap,
+                launch_share=share,
+                reasons=reasons,
+            )
+        )
+    return tuple(result)
+
+
+def _notes(run: Trace, graph: Graph, ops: Operations) -> tuple[str, ...]:
+    notes = []
+    if len(ops) and not graph.has_host:
+        notes.append(DEVICE_ONLY + "; what-ifs assume each gap follows the operation before it.")
+    if graph.contradicted:
+        notes.append(
+            f"{graph.contradicted} constraints contradict the recorded times and were left out."
+        )
+    if graph.truncated:
+        notes.append("Event waits fan out too far; some of their sources were left out.")
+    if len(run.processes) > 1:
+        notes.append(
+            f"{len(run.processes)} processes: no constraint between them is known, so each keeps "
+            "its own start."
+        )
+    return tuple(notes)

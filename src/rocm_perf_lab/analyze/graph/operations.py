@@ -1,0 +1,91 @@
+"""Device operations: kernels and copies of a trace in one table, ordered by time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rocm_perf_lab.analyze.graph.columns import NONE
+from rocm_perf_lab.analyze.graph.model import Bools, Ints
+from rocm_perf_lab.trace.model import Trace
+
+UNKNOWN = "(unknown kernel)"
+
+
+@dataclass(frozen=True)
+class Operations:
+    """One row per dispatch or copy, by start. Times are ns after `origin_ns`."""
+
+    start: Ints
+    duration: Ints
+    process: Ints
+    stream: Ints
+    queue: Ints  # NONE for copies
+    agent: Ints
+    correlation: Ints
+    graph_exec: Ints
+    graph_node: Ints
+    is_copy: Bools
+    name: Ints  # -> names
+    names: tuple[str, ...]  # kernels first, then kinds of copy
+    kernel_names: int  # how many of `names` are kernels
+    origin_ns: int
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def end(self) -> Ints:
+        return self.start + self.duration
+
+    @property
+    def span_ns(self) -> int:
+        return int(self.end.max()) if len(self) else 0
+
+
+def operations(trace: Trace) -> Operations:
+    d, c = trace.dispatches, trace.copies
+    kernels = sorted(
+        {k.name for k in trace.kernels} | ({UNKNOWN} if np.any(d.kernel < 0) else set())
+    )
+    name_id = {name: i for i, name in enumerate(kernels)}
+    # One place more, so that kernel -1 finds the unknown one.
+    of_kernel = np.array([*(name_id[k.name] for k in trace.kernels), name_id.get(UNKNOWN, 0)])
+    copy_kinds = np.unique(c.kind)
+    names = (*kernels, *(trace.strings[k] if k >= 0 else "copy" for k in copy_kinds.tolist()))
+    copy_name = len(kernels) + np.searchsorted(copy_kinds, c.kind)
+    n_copies = len(c)
+
+    def both(dispatch: npt.NDArray[Any], copy: npt.NDArray[Any] | None) -> Ints:
+        other = np.full(n_copies, NONE, np.int64) if copy is None else copy
+        return np.concatenate([dispatch, other]).astype(np.int64, copy=False)
+
+    start = both(d.start_ns, c.start_ns)
+    end = both(d.end_ns, c.end_ns)
+    if n_copies or np.any(start[1:] < start[:-1]):
+        order = np.lexsort((end, start))
+    else:
+        order = np.arange(len(start))
+    origin = int(start.min()) if len(start) else 0
+    gpu = np.array([a.kind == "GPU" for a in trace.agents] or [False])
+    to_gpu = (c.dst_agent >= 0) & gpu[c.dst_agent]
+    copy_agent = np.where(to_gpu, c.dst_agent, c.src_agent)
+    return Operations(
+        start=start[order] - origin,
+        duration=np.maximum(end - start, 0)[order],
+        process=both(d.process, c.process)[order],
+        stream=both(d.stream, c.stream)[order],
+        queue=both(d.queue, None)[order],
+        agent=both(d.agent, copy_agent)[order],
+        correlation=both(d.correlation, c.correlation)[order],
+        graph_exec=both(d.graph_exec, None)[order],
+        graph_node=both(d.graph_node, None)[order],
+        is_copy=(order >= len(d)),
+        name=both(of_kernel[d.kernel], copy_name)[order],
+        names=names,
+        kernel_names=len(kernels),
+        origin_ns=origin,
+    )

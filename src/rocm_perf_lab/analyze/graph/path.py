@@ -1,0 +1,86 @@
+"""The critical path in words: time by cause, runs of kernels, time per kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.analyze.graph.finding import PathRun
+from rocm_perf_lab.analyze.graph.gaps import CAUSES, split
+from rocm_perf_lab.analyze.graph.graph import Graph
+from rocm_perf_lab.analyze.graph.model import Ints, Kind
+from rocm_perf_lab.analyze.graph.operations import Operations
+
+SHOWN_RUNS = 100  # at each end of a path that has more than twice as many
+
+
+@dataclass(frozen=True)
+class Path:
+    nodes: Ints
+    edge: Ints  # the binding edge into each
+    node_ns: Ints  # time the path spends in each: until its end or its successor's start
+    edge_ns: Ints  # time it waits before each
+    waiting: Ints  # (nodes, causes): edge_ns split by cause
+
+
+def walk(graph: Graph, nodes: Ints) -> Path:
+    start = graph.start[nodes]
+    end = start + graph.duration[nodes]
+    leaves = np.minimum(end, np.append(start[1:], end[-1:]))
+    came_from = np.append(0, leaves[:-1])[: len(nodes)]
+    edge = graph.binding[nodes]
+    waiting = np.zeros((len(nodes), len(CAUSES)), np.int64)
+    for cause, begin, stop in split(graph, edge, came_from, start):
+        waiting[:, CAUSES.index(cause)] += stop - begin
+    return Path(nodes, edge, leaves - start, start - came_from, waiting)
+
+
+def runs(graph: Graph, ops: Operations, path: Path) -> tuple[PathRun, ...]:
+    """Consecutive operations of one name; host waits count for the operation they precede."""
+    op = graph.operation[path.nodes]
+    is_op = op >= 0
+    if not is_op.any():
+        return ()
+    # Each node belongs to the next operation on the path; the path ends with one.
+    ordinal: Ints = np.cumsum(is_op) - is_op
+    name = ops.name[op[is_op]]
+    run_of_op = np.cumsum(np.append(False, name[1:] != name[:-1]))
+    run = run_of_op[ordinal]
+    n = int(run_of_op[-1]) + 1
+    operations = np.bincount(run_of_op, minlength=n)
+    operation_ns = _sum(run, path.node_ns, n)
+    waiting = np.stack([_sum(run, path.waiting[:, c], n) for c in range(len(CAUSES))], axis=1)
+    kind = graph.edges.kind[path.edge].astype(np.int64)
+    entered = np.zeros((n, len(Kind)), np.int64)
+    np.add.at(entered, (run_of_op, kind[is_op]), 1)
+    first_op = op[is_op][np.flatnonzero(np.append(True, name[1:] != name[:-1]))]
+
+    def row(which: Ints, label: str | None, is_copy: bool) -> PathRun:
+        waits = waiting[which].sum(axis=0).tolist()
+        kinds = entered[which].sum(axis=0).tolist()
+        return PathRun(
+            name=label,
+            is_copy=is_copy,
+            operations=int(operations[which].sum()),
+            operation_ns=int(operation_ns[which].sum()),
+            waiting_ns={c: ns for c, ns in zip(CAUSES, waits, strict=True) if ns},
+            entered_by={k.name: count for k, count in zip(Kind, kinds, strict=True) if count},
+        )
+
+    def rows(low: int, high: int) -> list[PathRun]:
+        return [
+            row(np.array([i]), ops.names[ops.name[first_op[i]]], bool(ops.is_copy[first_op[i]]))
+            for i in range(low, high)
+        ]
+
+    if n <= 2 * SHOWN_RUNS:
+        return tuple(rows(0, n))
+    middle = row(np.arange(SHOWN_RUNS, n - SHOWN_RUNS), None, False)
+    return (*rows(0, SHOWN_RUNS), middle, *rows(n - SHOWN_RUNS, n))
+
+
+def _sum(group: Ints, value: Ints, n: int) -> Ints:
+    total = np.zeros(n, np.int64)
+    np.add.at(total, group, value)
+    return total
