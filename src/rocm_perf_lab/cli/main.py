@@ -19,7 +19,7 @@ PROGRAM = "rocm-perf"
 
 # name -> (module, one-line summary)
 COMMANDS: dict[str, tuple[str, str]] = {
-    "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile a HIP program for AMD GPUs, with hipcc's options."),
+    "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile HIP programs, with hipcc's own options."),
 }
 
 # Commands that hand their arguments to another program untouched, `--debug` included.
