@@ -156,7 +156,8 @@ def recorded_numbers(agent: Agent) -> Numbers:
     """What the profiler recorded about the device, under the names the files use."""
     properties = agent.properties
     banks = properties.get("mem_banks")
-    bank = banks[0] if isinstance(banks, list) and banks and isinstance(banks[0], Mapping) else {}
+    first = banks[0] if isinstance(banks, (list, tuple)) and banks else None
+    bank = first if isinstance(first, Mapping) else {}
     found = {
         "cu_count": (properties.get("cu_count"), "1"),
         "xcc_count": (properties.get("num_xcc"), "1"),
