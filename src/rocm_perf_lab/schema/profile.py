@@ -58,7 +58,7 @@ class Resources(Model):
 class Occupancy(Model):
     theoretical: float | None
     limiter: str | None
-    waves_per_simd: int | None
+    waves_per_simd: float | None
     threads_per_block: int
     wave_size: int | None
     reason: str | None = None
