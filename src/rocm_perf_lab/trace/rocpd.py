@@ -236,15 +236,14 @@ def _read_dataset(data: Dataset, path: Path) -> Trace:
         "end_ns": dispatches["end"],
         "lds_bytes": dispatches["group_segment_size"],
         "scratch_bytes": dispatches["private_segment_size"],
-        "graph_exec": dispatches["graph_exec_id"],
-        "graph_node": dispatches["graph_node_id"],
+        **_graph(dispatches),
         **{
             f"{kind}_{axis}": dispatches[f"{kind}_size_{axis}"]
             for kind in ("workgroup", "grid")
             for axis in "xyz"
         },
     }
-    measured = _measured(data, dispatches["event_id"])
+    measured = _measured(data, dispatches["event_id"], events["id"])
     del dispatches
 
     copies = data.integers(
@@ -349,6 +348,16 @@ def _pick(column: IntColumn, at: IntColumn) -> IntColumn:
     return np.append(column, MISSING)[at]
 
 
+def _graph(dispatches: Columns) -> Columns:
+    """The writer puts 0 where a dispatch was not launched by a graph."""
+    graph = dispatches["graph_exec_id"]
+    launched = graph > 0
+    return {
+        "graph_exec": np.where(launched, graph, MISSING),
+        "graph_node": np.where(launched, dispatches["graph_node_id"], MISSING),
+    }
+
+
 def _regions(data: Dataset) -> Columns:
     """API calls: rocpd_region, and those of no length, which are samples on a thread's track."""
     wanted = ("pid", "tid", "start", "end", "name_id", "event_id")
@@ -364,6 +373,10 @@ def _regions(data: Dataset) -> Columns:
         counters = data.integers("pmc_event", "sample_id", condition="sample_id IS NOT NULL")
         keep = positions(np.unique(counters["sample_id"]), samples["id"]) < 0
     at = positions(tracks["id"], samples["track_id"][keep])
+    data.notes.append(
+        f"{len(at)} host calls took no measurable time; rocprofv3 records those under the name of "
+        "their category."
+    )
     instant = {
         "start": samples["timestamp"][keep],
         "end": samples["timestamp"][keep],
@@ -412,7 +425,7 @@ def _arguments(data: Dataset, event_id: IntColumn) -> Columns:
     return result
 
 
-def _measured(data: Dataset, event_id: IntColumn) -> Measured:
+def _measured(data: Dataset, event_id: IntColumn, known_events: IntColumn) -> Measured:
     if not data.has("pmc_event", "event_id", "pmc_id", "value") or not data.has("info_pmc", "name"):
         return Measured()
     condition = "sample_id IS NULL" if data.has("pmc_event", "sample_id") else ""
@@ -431,9 +444,13 @@ def _measured(data: Dataset, event_id: IntColumn) -> Measured:
     distinct = sorted(set(names) - {""})
     place = {name: i for i, name in enumerate(distinct)}
     number = np.array([place.get(name, -1) for name in names] + [-1], dtype=np.int64)
+    of_event = np.concatenate(events)
+    dispatch = positions(event_id, of_event)
+    # Driver events are counters too, of a host region: known events, but no dispatch's.
+    mine = (dispatch >= 0) | (positions(known_events, of_event) < 0)
     return Measured(
         names=tuple(distinct),
-        dispatch=positions(event_id, np.concatenate(events)),
-        counter=number[positions(ids, np.concatenate(counters))],
-        value=np.concatenate(values),
+        dispatch=dispatch[mine],
+        counter=number[positions(ids, np.concatenate(counters)[mine])],
+        value=np.concatenate(values)[mine],
     )

@@ -1,0 +1,535 @@
+"""Write rocpd databases as rocprofv3 does: for the virtual GPU, the demo, benchmarks and tests.
+
+    with RocpdWriter(path, level="3.0.2") as db:
+        db.process(pid=4711, command="./app", start=1, end=10_000)
+        gpu = db.agent(4, "GPU", "gfx942", product="AMD Instinct MI300X", extdata={…})
+        db.code_object(1, gpu)
+        db.kernel(11, "gemm(float*)", code_object=1, arch_vgprs=64)
+        db.calls([Call("hipLaunchKernel", 10, 15, tid=4711, correlation=1, args=(…,))])
+        db.dispatches([Dispatch(kernel=11, agent=gpu, start=20, end=90, …)])
+
+The records may be generators: a million of them are written in batches. The file appears under
+its name only when the block ends without an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from rocm_perf_lab.trace import rocpd_schema
+from rocm_perf_lab.trace.rocpd import VIRTUAL_TAG
+
+Shape = tuple[int, int, int]
+T = TypeVar("T")
+_BATCH = 20_000
+
+
+class Argument(NamedTuple):
+    type: str
+    name: str
+    value: str
+
+
+class Value(NamedTuple):
+    """A counter's value in one hardware instance."""
+
+    counter: str
+    value: float
+    xcc: int | None = None
+    shader_engine: int | None = None
+    instance: int | None = None
+
+
+class Dispatch(NamedTuple):
+    kernel: int
+    agent: int
+    start: int
+    end: int
+    workgroup: Shape = (256, 1, 1)
+    grid: Shape = (256, 1, 1)
+    queue: int = 1
+    stream: int = 1
+    tid: int = 1
+    correlation: int = 0
+    lds: int = 0
+    scratch: int = 0
+    graph_exec: int = 0
+    graph_node: int = 0
+    dispatch_id: int | None = None
+    values: Sequence[Value] = ()
+
+
+class Call(NamedTuple):
+    """A host API call; one that takes no time is written as a sample, as rocprofv3 does."""
+
+    name: str
+    start: int
+    end: int
+    tid: int = 1
+    correlation: int = 0
+    category: str = "HIP_RUNTIME_API_EXT"
+    args: Sequence[Argument] = ()
+
+
+class Copy(NamedTuple):
+    kind: str
+    start: int
+    end: int
+    size: int
+    tid: int = 1
+    correlation: int = 0
+    stream: int | None = None
+    source: int | None = None
+    target: int | None = None
+    source_address: int = 0
+    target_address: int = 0
+
+
+class Allocation(NamedTuple):
+    type: str  # ALLOC | FREE | REALLOC | RECLAIM
+    level: str  # REAL | VIRTUAL | SCRATCH
+    start: int
+    end: int
+    size: int
+    address: int = 0
+    agent: int | None = None
+    tid: int = 1
+    correlation: int = 0
+
+
+class RocpdWriter:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        level: str = "3.0.0",
+        guid: str | None = None,
+        suffixed: bool = True,
+        virtual: bool = False,
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path = path
+        self.level = level
+        self.guid = guid or str(uuid.uuid4())
+        suffix = "_" + self.guid.replace("-", "_")
+        self._suffix = suffix if suffixed else ""
+        self._temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        self._temporary.unlink(missing_ok=True)
+        self._strings: dict[str, int] = {}
+        self._tracks: dict[tuple[int, int], int] = {}
+        self._threads: dict[int, None] = {}
+        self._pairs: dict[str, dict[int, None]] = {"queue": {}, "stream": {}}
+        self._counters: dict[tuple[str, int], int] = {}
+        self._ids = dict.fromkeys(("event", "dispatch", "region"), 0)
+        self._pid = 0
+        self._has = {
+            name: {column.split()[0] for column in columns.split(", ")}
+            for name, columns in rocpd_schema.tables(level).items()
+        }
+        self._db = sqlite3.connect(self._temporary, isolation_level=None)
+        # Nobody sees the file before it is whole, so a crash need not be survived.
+        self._db.execute("PRAGMA journal_mode=OFF")
+        self._db.execute("PRAGMA synchronous=OFF")
+        self._db.execute("BEGIN")
+        for statement in rocpd_schema.statements(level, self._suffix):
+            self._db.execute(statement)
+        tags = {"schema_version": "3", "uuid": suffix, "guid": self.guid, **(metadata or {})}
+        if virtual:
+            tags[VIRTUAL_TAG] = "true"
+        self._insert("metadata", ("tag", "value"), tags.items())
+        self.string("")
+
+    def __enter__(self) -> RocpdWriter:
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        try:
+            if failed is None:
+                self._finish()
+                self._db.execute("COMMIT")
+            self._db.close()
+            if failed is None:
+                self._temporary.replace(self.path)
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.close()
+            self._temporary.unlink(missing_ok=True)
+
+    def _finish(self) -> None:
+        self._insert("string", ("id", "string"), ((i, s) for s, i in self._strings.items()))
+        owner = (1, self._pid)
+        self._insert(
+            "info_thread",
+            ("id", "nid", "pid", "tid", "name"),
+            ((tid, *owner, tid, f"Thread {tid}") for tid in self._threads),
+        )
+        for kind, numbers in self._pairs.items():
+            self._insert(
+                f"info_{kind}",
+                ("id", "nid", "pid", "name"),
+                ((i, *owner, f"{kind.title()} {i}") for i in numbers),
+            )
+        self._insert(
+            "track",
+            ("id", "nid", "pid", "tid", "name_id"),
+            ((i, *owner, tid, name) for (tid, name), i in self._tracks.items()),
+        )
+
+    def _insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        if table != "metadata":
+            columns = ("guid", *columns)
+            rows = ((self.guid, *row) for row in rows)
+        names = ", ".join(f'"{c}"' for c in columns)
+        marks = ", ".join("?" * len(columns))
+        self._db.executemany(
+            f'INSERT INTO "rocpd_{table}{self._suffix}" ({names}) VALUES ({marks})', rows
+        )
+
+    def string(self, text: str) -> int:
+        return self._strings.setdefault(text, len(self._strings) + 1)
+
+    def process(
+        self,
+        *,
+        pid: int = 1,
+        parent: int = 0,
+        command: str = "",
+        start: int | None = None,
+        end: int | None = None,
+        hostname: str = "localhost",
+        machine_id: str = "0" * 32,
+        extdata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The recorded process; comes first. Its environment is never written."""
+        self._pid = pid
+        self._insert(
+            "info_node",
+            ("id", "hash", "machine_id", "system_name", "hostname"),
+            [(1, 0, machine_id, "Linux", hostname)],
+        )
+        self._insert(
+            "info_process",
+            ("id", "nid", "ppid", "pid", "init", "fini", "start", "end", "command", "extdata"),
+            [(pid, 1, parent, pid, start, end, start, end, command, _json(extdata))],
+        )
+
+    def agent(
+        self,
+        number: int,
+        kind: str,
+        name: str,
+        *,
+        model: str = "",
+        product: str = "",
+        vendor: str = "AMD",
+        type_index: int = 0,
+        device_id: int = 0,
+        extdata: Mapping[str, Any] | None = None,
+    ) -> int:
+        self._insert(
+            "info_agent",
+            (
+                "id",
+                "nid",
+                "pid",
+                "type",
+                "absolute_index",
+                "logical_index",
+                "type_index",
+                "uuid",
+                "name",
+                "model_name",
+                "vendor_name",
+                "product_name",
+                "user_name",
+                "extdata",
+            ),
+            [
+                (
+                    number,
+                    1,
+                    self._pid,
+                    kind,
+                    number,
+                    number,
+                    type_index,
+                    device_id,
+                    name,
+                    model,
+                    vendor,
+                    product,
+                    product,
+                    _json(extdata),
+                )
+            ],
+        )
+        return number
+
+    def code_object(
+        self, number: int, agent: int, *, uri: str = "", base: int = 0, size: int = 0
+    ) -> int:
+        self._insert(
+            "info_code_object",
+            "id nid pid agent_id uri load_base load_size load_delta storage_type".split(),
+            [(number, 1, self._pid, agent, uri, base, size, base, "FILE")],
+        )
+        return number
+
+    def kernel(
+        self,
+        number: int,
+        name: str,
+        *,
+        code_object: int = 1,
+        mangled: str | None = None,
+        sgprs: int = 16,
+        arch_vgprs: int = 8,
+        accum_vgprs: int = 0,
+        lds: int = 0,
+        scratch: int = 0,
+        kernarg: int = 0,
+    ) -> int:
+        mangled = mangled if mangled is not None else name
+        self._insert(
+            "info_kernel_symbol",
+            "id nid pid code_object_id kernel_name display_name kernel_object "
+            "kernarg_segment_size kernarg_segment_alignment group_segment_size "
+            "private_segment_size sgpr_count arch_vgpr_count accum_vgpr_count extdata".split(),
+            [
+                (
+                    number,
+                    1,
+                    self._pid,
+                    code_object,
+                    mangled + ".kd",
+                    name,
+                    0,
+                    kernarg,
+                    8,
+                    lds,
+                    scratch,
+                    sgprs,
+                    arch_vgprs,
+                    accum_vgprs,
+                    _json({"kernel_id": number, "demangled_kernel_name": name}),
+                )
+            ],
+        )
+        return number
+
+    def counter(
+        self,
+        name: str,
+        agent: int,
+        *,
+        block: str = "",
+        description: str = "",
+        derived: bool = False,
+    ) -> int:
+        """Declare a counter of an agent; `dispatches` declares those it meets undeclared."""
+        key = (name, agent)
+        if key not in self._counters:
+            self._counters[key] = number = len(self._counters) + 1
+            self._insert(
+                "info_pmc",
+                "id nid pid agent_id target_arch name symbol description component value_type "
+                "block expression is_constant is_derived".split(),
+                [
+                    (
+                        number,
+                        1,
+                        self._pid,
+                        agent,
+                        "GPU",
+                        name,
+                        name,
+                        description,
+                        "rocm",
+                        "ABS",
+                        block,
+                        "",
+                        0,
+                        int(derived),
+                    )
+                ],
+            )
+        return self._counters[key]
+
+    def dispatches(self, records: Iterable[Dispatch]) -> None:
+        category = self.string("KERNEL_DISPATCH")
+        unnamed = self.string("")
+        graphs = "graph_exec_id" in self._has["kernel_dispatch"]
+        columns = (
+            "id nid pid tid agent_id kernel_id dispatch_id queue_id stream_id start end "
+            "private_segment_size group_segment_size workgroup_size_x workgroup_size_y "
+            "workgroup_size_z grid_size_x grid_size_y grid_size_z region_name_id event_id"
+        ).split()
+        if graphs:
+            columns += ["graph_exec_id", "graph_node_id"]
+        owner = (1, self._pid)
+        for batch in _batches(records):
+            rows, values = [], []
+            events = self._events((category, r.correlation) for r in batch)
+            for record, event in zip(batch, events, strict=True):
+                number = record.dispatch_id
+                if number is None:
+                    number = self._ids["dispatch"] + 1
+                self._ids["dispatch"] = max(self._ids["dispatch"], number)
+                self._see(record.tid, record.queue, record.stream)
+                row = (
+                    number,
+                    *owner,
+                    record.tid,
+                    record.agent,
+                    record.kernel,
+                    number,
+                    record.queue,
+                    record.stream,
+                    record.start,
+                    record.end,
+                    record.scratch,
+                    record.lds,
+                    *record.workgroup,
+                    *record.grid,
+                    unnamed,
+                    event,
+                )
+                rows.append((*row, record.graph_exec, record.graph_node) if graphs else row)
+                for value in record.values:
+                    counter = self.counter(value.counter, record.agent)
+                    values.append((event, counter, *value[1:]))
+            self._insert("kernel_dispatch", columns, rows)
+            self._insert_values(values)
+
+    def _insert_values(self, rows: list[tuple[Any, ...]]) -> None:
+        columns: tuple[str, ...] = ("event_id", "pmc_id", "value")
+        if "xcc" in self._has["pmc_event"]:
+            columns += ("xcc", "shader_engine", "instance")
+        width = len(columns)
+        self._insert("pmc_event", columns, (row[:width] for row in rows))
+
+    def calls(self, records: Iterable[Call]) -> None:
+        owner = (1, self._pid)
+        for batch in _batches(records):
+            regions, samples, args = [], [], []
+            events = self._events((self.string(r.category), r.correlation) for r in batch)
+            for record, event in zip(batch, events, strict=True):
+                self._threads.setdefault(record.tid)
+                self._ids["region"] = number = self._ids["region"] + 1
+                if record.start != record.end:
+                    name = self.string(record.name)
+                    regions.append(
+                        (number, *owner, record.tid, record.start, record.end, name, event)
+                    )
+                else:
+                    track = self._track(record.tid, self.string(record.category))
+                    samples.append((number, track, record.start, event))
+                args += [(event, i, *argument) for i, argument in enumerate(record.args)]
+            self._insert(
+                "region",
+                ("id", "nid", "pid", "tid", "start", "end", "name_id", "event_id"),
+                regions,
+            )
+            self._insert("sample", ("id", "track_id", "timestamp", "event_id"), samples)
+            self._insert("arg", ("event_id", "position", "type", "name", "value"), args)
+
+    def copies(self, records: Iterable[Copy]) -> None:
+        category = self.string("MEMORY_COPY")
+        for batch in _batches(records):
+            rows = []
+            events = self._events((category, r.correlation) for r in batch)
+            for r, event in zip(batch, events, strict=True):
+                self._see(r.tid, None, r.stream)
+                rows.append(
+                    (
+                        1,
+                        self._pid,
+                        r.tid,
+                        r.start,
+                        r.end,
+                        self.string(r.kind),
+                        r.target,
+                        r.target_address,
+                        r.source,
+                        r.source_address,
+                        r.size,
+                        r.stream,
+                        event,
+                    )
+                )
+            self._insert(
+                "memory_copy",
+                "nid pid tid start end name_id dst_agent_id dst_address src_agent_id "
+                "src_address size stream_id event_id".split(),
+                rows,
+            )
+
+    def allocations(self, records: Iterable[Allocation]) -> None:
+        category = self.string("MEMORY_ALLOCATION")
+        for batch in _batches(records):
+            rows = []
+            events = self._events((category, r.correlation) for r in batch)
+            for r, event in zip(batch, events, strict=True):
+                self._threads.setdefault(r.tid)
+                rows.append(
+                    (
+                        1,
+                        self._pid,
+                        r.tid,
+                        r.agent,
+                        r.type,
+                        r.level,
+                        r.start,
+                        r.end,
+                        r.address,
+                        r.size,
+                        event,
+                    )
+                )
+            self._insert(
+                "memory_allocate",
+                "nid pid tid agent_id type level start end address size event_id".split(),
+                rows,
+            )
+
+    def _events(self, categories_and_correlations: Iterable[tuple[int, int]]) -> range:
+        first = self._ids["event"] + 1
+        rows = [
+            (first + i, category, correlation, correlation, 0)
+            for i, (category, correlation) in enumerate(categories_and_correlations)
+        ]
+        self._insert(
+            "event",
+            ("id", "category_id", "stack_id", "parent_stack_id", "correlation_id"),
+            rows,
+        )
+        self._ids["event"] += len(rows)
+        return range(first, first + len(rows))
+
+    def _track(self, tid: int, name: int) -> int:
+        return self._tracks.setdefault((tid, name), len(self._tracks) + 1)
+
+    def _see(self, tid: int, queue: int | None, stream: int | None) -> None:
+        self._threads.setdefault(tid)
+        if queue is not None:
+            self._pairs["queue"].setdefault(queue)
+        if stream is not None:
+            self._pairs["stream"].setdefault(stream)
+
+
+def _batches(records: Iterable[T]) -> Iterator[list[T]]:
+    iterator = iter(records)
+    while batch := list(islice(iterator, _BATCH)):
+        yield batch
+
+
+def _json(value: Mapping[str, Any] | None) -> str:
+    return json.dumps(value or {}, sort_keys=True)
