@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from pydantic import Field
@@ -167,7 +168,9 @@ def to_summary(finding: ThreadTraceFinding) -> ThreadTraceSummary:
     )
 
 
-def to_document(*findings: ThreadTraceFinding, provenance: Provenance) -> ThreadTraceDocument:
+def to_document(
+    findings: Sequence[ThreadTraceFinding], provenance: Provenance
+) -> ThreadTraceDocument:
     traces = [
         ThreadTraceDetail.model_validate({**_plain(f), "instructions": _instructions(f)})
         for f in findings

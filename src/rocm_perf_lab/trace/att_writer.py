@@ -94,8 +94,10 @@ def write(content: Content, directory: Path, *, agent_handle: int, dispatch_id: 
 def line_sums(code: Sequence[CodeLine], waves: Sequence[Wave]) -> Rows:
     """Hit, latency, stall and idle of every code line, as the profiler adds them up."""
     sums = np.zeros((len(code), 4), dtype=np.int64)
+    is_label = np.array([line.is_label for line in code], dtype=np.bool_)
     for wave in waves:
-        time, _, stall, duration, line = wave.instructions.T
+        # An instruction without an address is recorded as line 0 and not counted.
+        time, _, stall, duration, line = wave.instructions[~is_label[wave.instructions[:, 4]]].T
         busy_until = np.maximum.accumulate(np.concatenate([[wave.begin], time + duration]))
         idle = np.maximum(time - busy_until[:-1], 0)
         np.add.at(sums, line, np.stack([np.ones_like(time), duration, stall, idle], axis=1))

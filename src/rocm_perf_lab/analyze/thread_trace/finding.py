@@ -47,7 +47,7 @@ class WaitsFor:
 
     number: int  # line
     isa: str
-    source: str
+    source: str | None
     kind: str
     cycles: float
     share: float  # of the wait's cycles
@@ -59,7 +59,7 @@ class StallSite:
     number: int
     vaddr: int
     isa: str
-    source: str
+    source: str | None
     kind: str
     reason: str  # "memory wait" | "barrier" | "issue stall" | "delay" | "end of wave"
     hit: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -77,13 +77,12 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
     cycles = durations.total_cycles if durations and len(trace.instructions) else 0
     view = _View(trace, placed, kind, lost, waits.attribute(trace, placed, lost), cycles)
     engines = residency.occupancy(trace.occupancy)
-    reasons = _reasons(trace, bool(cycles), bool(engines))
     busy = residency.issue_cycles(trace) if cycles else None
     resident = busy[1] if busy else 0
     recorded, inferred = view.resolved_shares()
     slots = sum(engine.simds_seen * (engine.end - engine.begin) for engine in engines)
     held = sum(engine.mean_waves * (engine.end - engine.begin) for engine in engines)
-    return ThreadTraceFinding(
+    finding = ThreadTraceFinding(
         folder=trace.folder.path.name,
         agent_handle=trace.folder.agent_handle,
         dispatch_id=trace.folder.dispatch_id,
@@ -113,9 +112,10 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         mean_waves_per_simd=held / slots if slots else None,
         peak_waves_per_simd=max((e.peak_waves_per_simd for e in engines), default=None),
         shader_mhz=residency.shader_mhz(trace),
-        reasons=reasons,
+        reasons={},
         notes=tuple(notes),
     )
+    return replace(finding, reasons=_reasons(finding))
 
 
 def _is_gfx9(trace: AttTrace) -> bool:
@@ -265,24 +265,29 @@ def _emptiness(trace: AttTrace, found: Sums) -> tuple[str | None, str | None]:
     return NO_WAVE, NO_WAVE_HINT
 
 
-def _reasons(trace: AttTrace, has_waves: bool, has_occupancy: bool) -> dict[str, str]:
-    reasons = {}
+def _reasons(finding: ThreadTraceFinding) -> dict[str, str]:
+    """Why each field that is null is null."""
     no_waves = "no wave with instructions could be read"
-    if not has_waves:
-        for name in ("fractions", "issue_utilisation", "valu_issue_utilisation"):
-            reasons[name] = no_waves
-        reasons["mfma_issue_utilisation"] = no_waves
-        reasons["waits_recorded_share"] = reasons["waits_inferred_share"] = no_waves
-    if not len(trace.waves):
-        reasons["waves"] = no_waves
-    if not len(trace.states.wave):
-        reasons["state_cycles"] = "no wave has a timeline"
-    if not has_occupancy:
-        why = "occupancy.json is missing, broken or without a wave"
-        reasons["mean_waves_per_simd"] = reasons["peak_waves_per_simd"] = why
-    if residency.shader_mhz(trace) is None:
-        reasons["shader_mhz"] = "realtime.json is missing or holds no two readings"
-    return reasons
+    idle_simd = no_waves if finding.fractions is None else "the recorded times make no sense"
+    no_waits = no_waves if finding.fractions is None else "no cycles were lost at memory waits"
+    no_occupancy = "occupancy.json is missing, broken or without a wave"
+    why = {
+        "agent_handle": "the folder's name does not tell",
+        "dispatch_id": "the folder's name does not tell",
+        "gfxip": "filenames.json does not tell; gfx9 is assumed",
+        "waves": no_waves,
+        "fractions": no_waves,
+        "state_cycles": "no wave has a timeline",
+        "waits_recorded_share": no_waits,
+        "waits_inferred_share": no_waits,
+        "issue_utilisation": idle_simd,
+        "valu_issue_utilisation": idle_simd,
+        "mfma_issue_utilisation": idle_simd,
+        "mean_waves_per_simd": no_occupancy,
+        "peak_waves_per_simd": no_occupancy,
+        "shader_mhz": "realtime.json is missing or holds no two readings",
+    }
+    return {name: reason for name, reason in why.items() if getattr(finding, name) is None}
 
 
 # --- where the time of the waves went -----------------------------------------------------
@@ -353,7 +358,7 @@ class _View:
                 number=int(code.line[at]),
                 vaddr=int(code.vaddr[at]),
                 isa=code.isa[at],
-                source=code.source[at],
+                source=code.source[at] or None,
                 kind=self._class_of(at),
                 reason=_REASONS.get(self._class_of(at), "issue stall"),
                 hit=int(hit[at]),
@@ -383,7 +388,7 @@ class _View:
             WaitsFor(
                 number=int(code.line[row]),
                 isa=code.isa[row],
-                source=code.source[row],
+                source=code.source[row] or None,
                 kind=self._class_of(row),
                 cycles=cycles,
                 share=cycles / whole if whole else 0.0,
