@@ -27,7 +27,7 @@ class Occupancy:
     limiter: str | None
     waves_per_simd: float | None
     threads_per_block: int | None
-    wave_size: int
+    wave_size: int | None
     workgroups_per_domain: int | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     reason: str | None = None

@@ -1,0 +1,188 @@
+"""What limits a kernel: the fixed rule set of rules.toml over what was measured of it.
+
+Numbers that are not known are None with a reason; a rule never fires on a number it does not
+have, and a kernel no rule can speak about is `unknown`, with what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rocm_perf_lab.analyze.rules import Condition, Confidence, Label, Rule, RuleSet, rule_set
+
+_STEPS: tuple[Confidence, ...] = ("high", "medium", "low")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A measured number and where it comes from: counters, a trace, an architecture file."""
+
+    value: float | None
+    source: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class KernelEvidence:
+    """What is known of one kernel, by the metric names of rules.toml. Shares are 0..1."""
+
+    numbers: Mapping[str, Number] = field(default_factory=dict)
+    limiter: str | None = None  # of theoretical occupancy
+
+    def value(self, metric: str) -> float | None:
+        number = self.numbers.get(metric)
+        return number.value if number else None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One condition looked at: the number, what it was compared with, and where it comes from."""
+
+    metric: str
+    value: float | None
+    unit: str
+    relation: str
+    threshold: float
+    holds: bool | None  # None: not known
+    source: str
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.metric} not known: {self.reason}"
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        word = "" if self.holds else "not "
+        return (
+            f"{self.metric} {self.value:.3g}{unit} {word}{self.relation} {self.threshold:g}{unit} "
+            f"({self.source})"
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    label: Label
+    rule: str | None
+    confidence: Confidence
+    meaning: str
+    evidence: tuple[Evidence, ...]
+    next_steps: tuple[str, ...]
+    also: tuple[str, ...] = ()  # rules of the same stage that hold as well
+    missing: tuple[str, ...] = ()  # for unknown: what would have been needed, in sentences
+
+
+def judge(evidence: KernelEvidence, rules: RuleSet | None = None) -> Verdict:
+    """The verdict of the first stage in which a rule holds."""
+    rules = rules or rule_set()
+    for stage in rules.stages:
+        holding = [
+            (rank, rule)
+            for index, rule in enumerate(rules.rules)
+            if rule.stage == stage and (rank := _rank(rule, evidence, index)) is not None
+        ]
+        if holding:
+            holding.sort(key=lambda pair: pair[0])
+            winner = holding[0][1]
+            others = tuple(rule.name for _, rule in holding[1:] if rule.label != winner.label)
+            return _verdict(winner, evidence, rules, others)
+    return _unknown(evidence, rules)
+
+
+def _rank(rule: Rule, evidence: KernelEvidence, index: int) -> tuple[float, ...] | None:
+    """None if the rule does not hold; else its place in the stage, smallest first."""
+    if not all(_holds(c, evidence) for c in rule.all):
+        return None
+    if rule.any and not any(_holds(c, evidence) for c in rule.any):
+        return None
+    if any(_holds(c, evidence) for c in rule.unless):
+        return None
+    if rule.order is not None:
+        return (rule.order, index)
+    return (0, -_excess(rule, evidence), index)
+
+
+def _holds(condition: Condition, evidence: KernelEvidence) -> bool:
+    value = evidence.value(condition.metric)
+    return value is not None and condition.holds(value)
+
+
+def _excess(rule: Rule, evidence: KernelEvidence) -> float:
+    deciding = (
+        rule.any if rule.decides == "any" else [c for c in rule.all if c.metric == rule.decides]
+    )
+    known = [(c, v) for c in deciding if (v := evidence.value(c.metric)) is not None]
+    return max((c.excess(v) for c, v in known), default=1.0)
+
+
+def _verdict(
+    rule: Rule, evidence: KernelEvidence, rules: RuleSet, also: tuple[str, ...]
+) -> Verdict:
+    steps = _STEPS.index(rule.confidence)
+    steps += sum(1 for c in rule.supports if not _holds(c, evidence))
+    steps += _excess(rule, evidence) < rules.clear_margin
+    decisive = [*rule.all, *(c for c in rule.any if _holds(c, evidence))]
+    shown = [*decisive, *rule.supports, *rule.unless]
+    return Verdict(
+        label=rule.label,
+        rule=rule.name,
+        confidence=_STEPS[min(steps, len(_STEPS) - 1)],
+        meaning=rule.meaning,
+        evidence=tuple(_shown(c, evidence, rules) for c in shown),
+        next_steps=_next_steps(rule, evidence),
+        also=also,
+    )
+
+
+def _shown(condition: Condition, evidence: KernelEvidence, rules: RuleSet) -> Evidence:
+    number = evidence.numbers.get(condition.metric, Number(None, "", "not measured"))
+    return Evidence(
+        metric=condition.metric,
+        value=number.value,
+        unit=rules.units[condition.metric],
+        relation=condition.relation,
+        threshold=condition.threshold,
+        holds=None if number.value is None else condition.holds(number.value),
+        source=number.source,
+        reason=number.reason,
+    )
+
+
+def _next_steps(rule: Rule, evidence: KernelEvidence) -> tuple[str, ...]:
+    limiter = evidence.limiter or "an unknown resource"
+    what = rule.limiter_steps.get(limiter, limiter).replace("{limiter}", limiter)
+    return tuple(step.replace("{limiter}", what) for step in rule.next_steps)
+
+
+def _unknown(evidence: KernelEvidence, rules: RuleSet) -> Verdict:
+    """Nothing holds: either numbers are missing, or the kernel is limited by no one thing."""
+    needed = dict.fromkeys(c.metric for r in rules.rules for c in (*r.all, *r.any))
+    missing = []
+    for metric in needed:
+        number = evidence.numbers.get(metric)
+        if number is None or number.value is None:
+            why = (number.reason if number else None) or "not measured"
+            missing.append(f"{metric}: {why}")
+    looked_at = [
+        _shown(c, evidence, rules)
+        for c in _decisive_conditions(rules)
+        if evidence.value(c.metric) is not None
+    ]
+    if missing:
+        meaning = "No rule can be decided with what was measured."
+        steps = ("Collect counters (rocm-perf profile without --no-counters) or a thread trace.",)
+    else:
+        meaning = (
+            "No single limit stands out: no unit is near its ceiling and waits do not dominate."
+        )
+        steps = ("Look at the thread trace (--att) for where waves spend their time.",)
+    return Verdict(
+        "unknown", None, "none", meaning, tuple(looked_at), steps, missing=tuple(missing)
+    )
+
+
+def _decisive_conditions(rules: RuleSet) -> list[Condition]:
+    seen: dict[str, Condition] = {}
+    for rule in rules.rules:
+        for condition in (*rule.all, *rule.any):
+            seen.setdefault(condition.metric, condition)
+    return list(seen.values())

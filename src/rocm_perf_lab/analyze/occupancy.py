@@ -1,0 +1,26 @@
+"""Theoretical occupancy of a kernel as recorded."""
+
+from __future__ import annotations
+
+from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
+from rocm_perf_lab.trace.model import KernelSymbol
+
+
+def of_kernel(
+    gpu: Gpu | None, symbol: KernelSymbol, workgroup: tuple[int, int, int], lds_bytes: int
+) -> Occupancy:
+    """`lds_bytes` is the dispatch's, dynamic included; below 0, the kernel's static LDS is used."""
+    threads = workgroup[0] * workgroup[1] * workgroup[2]
+    if gpu is None:
+        reason = "no architecture file describes this GPU"
+        return Occupancy(None, None, None, threads, None, reason=reason)
+    return occupancy(
+        gpu,
+        threads=threads,
+        vgprs=symbol.arch_vgprs,
+        agprs=symbol.accum_vgprs,
+        total_vgprs=symbol.total_vgprs,
+        sgprs=symbol.sgprs,
+        lds_bytes=lds_bytes if lds_bytes >= 0 else symbol.static_lds_bytes,
+    )

@@ -1,0 +1,118 @@
+"""The rule set of the verdicts, as written in rules.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Literal, cast, get_args
+
+from rocm_perf_lab.arch.load import parse
+
+Label = Literal[
+    "memory_bandwidth_bound",
+    "latency_bound",
+    "under_occupied",
+    "divergence_limited",
+    "compute_throughput_limited",
+    "lds_bound",
+    "launch_bound",
+    "unknown",
+]
+LABELS: tuple[Label, ...] = get_args(Label)
+Relation = Literal["<", "<=", ">", ">="]
+Confidence = Literal["high", "medium", "low", "none"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    metric: str
+    relation: Relation
+    threshold: float
+
+    def holds(self, value: float) -> bool:
+        return {
+            "<": value < self.threshold,
+            "<=": value <= self.threshold,
+            ">": value > self.threshold,
+            ">=": value >= self.threshold,
+        }[self.relation]
+
+    def excess(self, value: float) -> float:
+        """How far beyond the threshold, 1 at it: value over threshold, or the other way round."""
+        if self.relation in (">", ">="):
+            return value / self.threshold if self.threshold else 1.0
+        return self.threshold / value if value > 0 else float("inf")
+
+
+@dataclass(frozen=True)
+class Rule:
+    name: str
+    label: Label
+    stage: str
+    meaning: str
+    all: tuple[Condition, ...]
+    any: tuple[Condition, ...]
+    unless: tuple[Condition, ...]
+    supports: tuple[Condition, ...]
+    decides: str  # the metric whose excess ranks the rule; "any": the largest of `any`
+    order: int | None  # fixed place in its stage, instead of a rank by excess
+    confidence: Confidence
+    next_steps: tuple[str, ...]
+    limiter_steps: Mapping[str, str]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        every = (*self.all, *self.any, *self.unless, *self.supports)
+        return tuple(dict.fromkeys(c.metric for c in every))
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    stages: tuple[str, ...]
+    clear_margin: float
+    units: Mapping[str, str]
+    meanings: Mapping[str, str]
+    rules: tuple[Rule, ...]
+
+
+@cache
+def rule_set() -> RuleSet:
+    path = resources.files("rocm_perf_lab.analyze") / "rules.toml"
+    data = parse(path.read_text(encoding="utf-8"))
+    metrics = data["metrics"]
+    return RuleSet(
+        stages=tuple(data["stages"]),
+        clear_margin=float(data["clear_margin"]),
+        units={name: m["unit"] for name, m in metrics.items()},
+        meanings={name: m["meaning"] for name, m in metrics.items()},
+        rules=tuple(_rule(name, entry) for name, entry in data["rules"].items()),
+    )
+
+
+def _rule(name: str, entry: dict[str, Any]) -> Rule:
+    label = entry["label"]
+    if label not in LABELS:
+        raise ValueError(f"rules.toml: {name} has label {label}")
+    return Rule(
+        name=name,
+        label=cast(Label, label),
+        stage=entry["stage"],
+        meaning=entry["meaning"],
+        all=_conditions(entry, "all"),
+        any=_conditions(entry, "any"),
+        unless=_conditions(entry, "unless"),
+        supports=_conditions(entry, "supports"),
+        decides=entry["decides"],
+        order=entry.get("order"),
+        confidence=entry["confidence"],
+        next_steps=tuple(entry["next_steps"]),
+        limiter_steps=entry.get("limiter_steps", {}),
+    )
+
+
+def _conditions(entry: dict[str, Any], key: str) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(c["metric"], c["relation"], float(c["threshold"])) for c in entry.get(key, ())
+    )
