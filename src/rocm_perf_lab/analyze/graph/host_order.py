@@ -100,28 +100,20 @@ def _covered(ops: Operations, calls: Calls, rows: Ints, among: Bools) -> tuple[I
 
 
 def _devices(ops: Operations, calls: Calls, rows: Ints) -> tuple[Ints, Ints]:
-    """A dense device per operation and per sync: the one its thread launched to last."""
+    """A device key per operation and per sync: the one its thread launched to last."""
     width = int(ops.agent.max(initial=0)) + 2
-    device = ops.process * width + ops.agent + 1
-    known = np.flatnonzero(calls.of_operation >= 0)
-    launcher = calls.of_operation[known]
+    several = np.zeros(int(max(ops.process.max(), calls.process.max())) + 1, np.bool_)
+    known = ops.agent >= 0
+    pairs = np.unique(ops.process[known] * width + ops.agent[known]) // width
+    several[pairs[1:][pairs[1:] == pairs[:-1]]] = True
+    agent = np.where(several[ops.process], ops.agent, NONE)
+    launched = np.flatnonzero(calls.of_operation >= 0)
+    launcher = calls.of_operation[launched]
     line = Timeline.of(calls.thread[launcher], calls.enter[launcher])
     row = line.last_before(calls.thread[rows], calls.enter[rows])
-    if not len(known):
-        row = np.full(len(rows), NONE, np.int64)
-    agents_of_process = np.zeros(int(ops.process.max(initial=0)) + 1, np.int64)
-    for p in np.unique(ops.process).tolist():
-        agents_of_process[p] = len(np.unique(ops.agent[ops.process == p]))
-    single = agents_of_process[ops.process] <= 1
-    device = np.where(single, ops.process * width, device)
-    process = calls.process[rows]
-    in_range = process < len(agents_of_process)
-    of_call = np.where(
-        (row >= 0) & (agents_of_process[np.where(in_range, process, 0)] > 1),
-        device[known[row]] if len(known) else 0,
-        process * width,
-    )
-    return device, of_call
+    call_agent = np.full(len(rows), NONE, np.int64)
+    call_agent[row >= 0] = agent[launched[row[row >= 0]]]
+    return ops.process * width + agent + 1, calls.process[rows] * width + call_agent + 1
 
 
 @dataclass(frozen=True)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from rocm_perf_lab.analyze.graph.columns import stable_order
 from rocm_perf_lab.analyze.graph.finding import (
     DagFinding,
     DeviceTime,
     EdgeCount,
     KernelOnGraph,
-    WhatIf,
 )
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, LAUNCH, UNKNOWN, Gaps, gaps
 from rocm_perf_lab.analyze.graph.graph import Graph, build
 from rocm_perf_lab.analyze.graph.model import Confidence, Ints, Kind
 from rocm_perf_lab.analyze.graph.operations import Operations, operations
 from rocm_perf_lab.analyze.graph.path import Path, runs, walk
-from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, makespan, slack
-from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS, Scenarios, amdahl
+from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, slack
+from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS, Scenarios, unchanged
 from rocm_perf_lab.trace.model import Trace
 
 DEVICE_ONLY = "device-only graph: no host calls were recorded, so gaps have no known cause"
@@ -28,10 +28,13 @@ def build_and_solve(run: Trace) -> DagFinding:
     ops = operations(run)
     graph = build(run, ops)
     path = walk(graph, critical_path(graph))
-    on_path = np.unique(ops.name[graph.operation[path.nodes[graph.operation[path.nodes] >= 0]]])
-    solver = Solver(graph, passes=2 + len(SPEEDUPS) * len(on_path))
+    node_name = np.full(len(graph), -1, np.int64)
+    node_name[graph.node_of_operation] = ops.name
+    passes = 2 + len(SPEEDUPS) * len(np.unique(node_name[path.nodes]))
+    solver = Solver(graph, node_name, passes)
     span = ops.span_ns
-    replayed = makespan(graph, solver.forward(graph.weight(graph.duration)), graph.duration)
+    replayed = solver.makespan()
+    scenarios = Scenarios(solver, node_name, span, passes)
     waited = path.waiting.sum(axis=0)
     explained = span - int(waited[CAUSES.index(UNKNOWN)])
     idle = gaps(graph, ops)
@@ -56,7 +59,7 @@ def build_and_solve(run: Trace) -> DagFinding:
         edges=_edge_counts(graph, path),
         path=runs(graph, ops, path),
         path_operations=int((busy >= 0).sum()),
-        kernels=_kernels(graph, ops, path, solver, idle, explained),
+        kernels=_kernels(graph, ops, path, slack(solver, span), scenarios, idle, explained),
         device=_device_time(ops, idle),
         reasons=reasons,
         notes=_notes(run, graph, ops),
@@ -98,7 +101,13 @@ def _device_time(ops: Operations, idle: Gaps) -> DeviceTime:
 
 
 def _kernels(
-    graph: Graph, ops: Operations, path: Path, solver: Solver, idle: Gaps, explained: int
+    graph: Graph,
+    ops: Operations,
+    path: Path,
+    node_slack: Ints,
+    scenarios: Scenarios,
+    idle: Gaps,
+    explained: int,
 ) -> tuple[KernelOnGraph, ...]:
     n = len(ops.names)
     span = ops.span_ns
@@ -111,47 +120,33 @@ def _kernels(
     count = np.bincount(ops.name, minlength=n)
     total = per_name(ops.name, ops.duration)
     smallest = np.full(n, np.iinfo(np.int64).max)
-    if len(ops):
-        by_op = slack(solver, span)[graph.node_of_operation]
-        np.minimum.at(smallest, ops.name, by_op)
+    np.minimum.at(smallest, ops.name, node_slack[graph.node_of_operation])
     op = graph.operation[path.nodes]
     path_ops, node_ns = op[op >= 0], path.node_ns[op >= 0]
     path_count = np.bincount(ops.name[path_ops], minlength=n)
     path_ns = per_name(ops.name[path_ops], node_ns)
-    path_duration = per_name(ops.name[path_ops], ops.duration[path_ops])
+    path_order = stable_order(ops.name[path_ops])
+    path_slices = [0, *np.cumsum(path_count).tolist()]
     gap_table = np.zeros((n, len(CAUSES)), np.int64)
     ended = idle.name >= 0
     np.add.at(gap_table, (idle.name[ended], idle.cause[ended]), idle.length[ended])
 
-    names_of_nodes = np.where(graph.operation >= 0, ops.name[graph.operation], -1) if n else None
-    scenarios = None if names_of_nodes is None else Scenarios(graph, solver, names_of_nodes)
     order = np.lexsort((np.arange(n), -total, -path_ns))
     result = []
-    replays = 0
     for i in order[count[order] > 0].tolist():
-        drag: int | None
         reasons: dict[str, str] = {}
-        if not path_count[i] or not path_duration[i]:
-            method, drag = "unchanged", 0
-            what_if = tuple(WhatIf(s, span, span, span) for s in SPEEDUPS)
-        elif scenarios is not None and replays < scenarios.kernels_affordable:
-            replays += 1
-            method = "replay"
-            what_if = scenarios.replay(i, int(path_duration[i]))
+        mine = path_ops[path_order[path_slices[i] : path_slices[i + 1]]]
+        durations = ops.duration[mine]
+        drag: int | None = 0
+        if not durations.any():
+            method, what_if = "unchanged", unchanged(span)
+        elif (replayed := scenarios.replay(i, durations)) is not None:
+            method, what_if = "replay", replayed
             drag = span - what_if[-1].makespan_ns
         else:
-            method, drag = "bound", None
-            what_if = tuple(
-                WhatIf(
-                    s,
-                    amdahl(span, int(path_duration[i]), s),
-                    span,
-                    amdahl(span, int(path_duration[i]), s),
-                )
-                for s in SPEEDUPS
-            )
+            method, what_if, drag = "bound", scenarios.bound(durations), None
             reasons["drag_ns"] = (
-                "not replayed for its small part of the path; the what-if is Amdahl's bound"
+                "not replayed, for its small part of the path; the what-if is Amdahl's bound"
             )
         gap = {c: int(ns) for c, ns in zip(CAUSES, gap_table[i].tolist(), strict=True) if ns}
         launch = gap.get(LAUNCH, 0) + gap.get(HOST, 0)

@@ -56,7 +56,7 @@ LATENCIES = {
     Kind.EVENT: Latency(5_000, 20_000, 30_000),
     Kind.HOST_LAUNCH: Latency(5_000, 20_000, 100_000),
     Kind.HOST_SYNC: Latency(5_000, 20_000, 0),
-    Kind.HOST_ORDER: Latency(0, 10_000, 0),
+    Kind.HOST_ORDER: Latency(1_000, 10_000, 0),
     Kind.LEGACY_DEFAULT_STREAM: Latency(1_000, 10_000, 30_000),
     Kind.GRAPH: Latency(1_000, 10_000, 30_000),
     Kind.INFERRED: Latency(0, 0, 0),

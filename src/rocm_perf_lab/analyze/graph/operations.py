@@ -70,9 +70,19 @@ def operations(trace: Trace) -> Operations:
     else:
         order = np.arange(len(start))
     origin = int(start.min()) if len(start) else 0
-    gpu = np.array([a.kind == "GPU" for a in trace.agents] or [False])
-    to_gpu = (c.dst_agent >= 0) & gpu[c.dst_agent]
-    copy_agent = np.where(to_gpu, c.dst_agent, c.src_agent)
+    # A copy belongs to the device its stream's kernels run on, else to the GPU it touches, else
+    # to any GPU of its process.
+    gpu = np.array([*(a.kind == "GPU" for a in trace.agents), False])
+    copy_agent = np.where(
+        gpu[c.dst_agent], c.dst_agent, np.where(gpu[c.src_agent], c.src_agent, NONE)
+    )
+    process_agent = np.full(len(trace.processes) + 1, NONE)
+    process_agent[d.process] = d.agent
+    copy_agent = np.where(copy_agent >= 0, copy_agent, process_agent[c.process])
+    stream_agent = np.full(int(max(d.stream.max(initial=0), c.stream.max(initial=0))) + 2, NONE)
+    stream_agent[d.stream] = d.agent
+    stream_agent[-1] = NONE
+    copy_agent = np.where(stream_agent[c.stream] >= 0, stream_agent[c.stream], copy_agent)
     return Operations(
         start=start[order] - origin,
         duration=np.maximum(end - start, 0)[order],

@@ -1,7 +1,7 @@
 """Longest-path passes over the graph's edges; nodes are in time order, which is topological.
 
-The three loops are plain Python over lists, or compiled by numba where it is installed and the
-graph is large enough to be worth its import.
+The two loops are plain Python over lists, or compiled by numba where it is installed and the
+work is worth its import.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from rocm_perf_lab.analyze.graph.graph import Graph
+from rocm_perf_lab.analyze.graph.columns import stable_order
+from rocm_perf_lab.analyze.graph.graph import NEVER, Graph
 from rocm_perf_lab.analyze.graph.model import ORIGIN, Ints
 
-WORTH_COMPILING = 2_000_000  # edge visits
+WORTH_COMPILING = 2_000_000  # edge visits: half a second of plain Python
 
 
 def _forward(first: Any, src: Any, weight: Any, start: Any) -> None:
@@ -56,53 +57,87 @@ def _compiled() -> tuple[Callable[..., None], Callable[..., None]] | None:
 
 
 class Solver:
-    """Passes over one graph. `visits` is the work expected of it, in edges."""
+    """Passes over one graph; `passes` is how many to expect."""
 
-    def __init__(self, graph: Graph, passes: int) -> None:
-        self.graph, self.passes = graph, passes
-        self._loops = None
-        if len(graph.edges) * passes >= WORTH_COMPILING:
-            self._loops = _compiled()
+    def __init__(self, graph: Graph, node_name: Ints, passes: int) -> None:
+        """`node_name`: the kernel or kind of copy of every node, -1 for the host."""
+        self.graph = graph
+        self._loops = _compiled() if len(graph.edges) * passes >= WORTH_COMPILING else None
         self.compiled = self._loops is not None
-        if self.compiled:
-            self._first: Any = graph.first
-            self._src: Any = graph.edges.src.astype(np.int32)
-        else:
-            self._first = graph.first.tolist()
-            self._src = graph.edges.src.tolist()
+        weight = graph.weight(graph.duration)
+        self._first, self._src, self._weight = (
+            self._column(c) for c in (graph.first, graph.edges.src, weight)
+        )
+        self._finish = np.where(graph.operation >= 0, graph.duration, NEVER)
+        # A kernel's edges (those out of its dispatches) and nodes, as slices of an order.
+        edge_name = node_name[graph.edges.src]
+        names = int(node_name.max()) + 1
+        self._edges, self._edge_slices = _grouped(edge_name, names)
+        self._nodes, self._node_slices = _grouped(node_name, names)
 
-    def forward(self, weight: Ints) -> Ints:
+    def _column(self, values: Ints) -> Any:
+        return values if self.compiled else values.tolist()
+
+    def forward(self) -> Ints:
         """Earliest start of every node."""
-        if self._loops is not None:
-            start = np.zeros(len(self.graph), np.int64)
-            self._loops[0](self._first, self._src, weight, start)
-            return start
-        plain = [0] * len(self.graph)
-        _forward(self._first, self._src, weight.tolist(), plain)
-        return np.array(plain, np.int64)
+        if self._loops is None:
+            plain = [0] * len(self.graph)
+            _forward(self._first, self._src, self._weight, plain)
+            return np.array(plain, np.int64)
+        start = np.zeros(len(self.graph), np.int64)
+        self._loops[0](self._first, self._src, self._weight, start)
+        return start
 
-    def backward(self, weight: Ints, deadline: Ints) -> Ints:
+    def backward(self, deadline: Ints) -> Ints:
         """Latest start of every node that keeps each within its deadline."""
-        if self._loops is not None:
-            latest: Ints = deadline.copy()
-            self._loops[1](self._first, self._src, weight, latest)
-            return latest
-        plain = deadline.tolist()
-        _backward(self._first, self._src, weight.tolist(), plain)
-        return np.array(plain, np.int64)
+        latest = self._column(deadline.copy())
+        loop = _backward if self._loops is None else self._loops[1]
+        loop(self._first, self._src, self._weight, latest)
+        return np.asarray(latest, np.int64)
+
+    def makespan(self) -> int:
+        return int((self.forward() + self._finish).max(initial=0))
+
+    def makespan_if(self, name: int, speedup: float | None) -> int:
+        """The makespan with every operation of that name `speedup` times as fast."""
+        graph = self.graph
+        edges = self._edges[slice(*self._edge_slices[name : name + 2])]
+        nodes = self._nodes[slice(*self._node_slices[name : name + 2])]
+        was = graph.weights(edges, graph.duration[graph.edges.src[edges]])
+        now = graph.weights(edges, faster(graph.duration[graph.edges.src[edges]], speedup))
+        self._put(edges, now)
+        self._finish[nodes] = faster(graph.duration[nodes], speedup)
+        result = self.makespan()
+        self._put(edges, was)
+        self._finish[nodes] = graph.duration[nodes]
+        return result
+
+    def _put(self, edges: Ints, values: Ints) -> None:
+        if self.compiled:
+            self._weight[edges] = values
+        else:
+            for edge, value in zip(edges.tolist(), values.tolist(), strict=True):
+                self._weight[edge] = value
 
 
-def makespan(graph: Graph, start: Ints, duration: Ints) -> int:
-    nodes = graph.node_of_operation
-    return int((start[nodes] + duration[nodes]).max(initial=0))
+def _grouped(name: Ints, names: int) -> tuple[Ints, list[int]]:
+    """Rows ordered by name, host rows left out, and where each name's rows begin."""
+    order = stable_order(name)
+    order = order[np.searchsorted(name[order], 0) :]
+    counts = np.bincount(name[order], minlength=names)
+    return order, [0, *np.cumsum(counts).tolist()]
+
+
+def faster(duration: Ints, speedup: float | None) -> Ints:
+    if speedup is None:
+        return np.zeros_like(duration)
+    return np.ceil(duration / speedup).astype(np.int64)
 
 
 def slack(solver: Solver, end_ns: int) -> Ints:
     """Per node, how much later it may begin without moving the end."""
     graph = solver.graph
-    deadline = end_ns - graph.duration
-    latest = solver.backward(graph.weight(graph.duration), deadline)
-    return latest - graph.start
+    return solver.backward(end_ns - graph.duration) - graph.start
 
 
 def critical_path(graph: Graph) -> Ints:

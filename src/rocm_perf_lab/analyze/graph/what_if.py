@@ -1,7 +1,11 @@
 """End to end time with a kernel made faster, by replaying the graph.
 
-Which kernels need a replay: those on the chosen critical path. That path exists unchanged when
-any other kernel gets faster, so the makespan cannot fall below it, and it cannot rise.
+Only kernels on the chosen critical path need a replay: that path stays as it is when any other
+kernel gets faster, so the makespan cannot fall below it, and it cannot rise.
+
+With x the factor on a kernel's durations the makespan is the largest of many straight lines in
+x, hence convex. So if taking the kernel out (x = 0) saves all of its time on the critical path,
+every x between saves its part of it, and no further replay is needed.
 """
 
 from __future__ import annotations
@@ -12,17 +16,12 @@ import numpy as np
 
 from rocm_perf_lab.analyze.graph.finding import WhatIf
 from rocm_perf_lab.analyze.graph.graph import Graph
-from rocm_perf_lab.analyze.graph.model import ORIGIN, Bools, Confidence, Ints
-from rocm_perf_lab.analyze.graph.solve import Solver, makespan
+from rocm_perf_lab.analyze.graph.model import ORIGIN, Confidence, Ints
+from rocm_perf_lab.analyze.graph.solve import Solver, faster
 
 SPEEDUPS: tuple[float | None, ...] = (1.25, 2.0, None)
-# Edge visits spent on what-ifs: about two seconds, compiled or not.
-COMPILED_BUDGET, PLAIN_BUDGET = 400_000_000, 8_000_000
-
-
-def scaled(duration: Ints, chosen: Bools, speedup: float | None) -> Ints:
-    faster = np.zeros_like(duration) if speedup is None else np.ceil(duration / speedup)
-    return np.where(chosen, faster, duration).astype(np.int64)
+# Edge visits spent on what-ifs: a few seconds, compiled or not.
+COMPILED_BUDGET, PLAIN_BUDGET = 1_000_000_000, 16_000_000
 
 
 def pinned(graph: Graph) -> Graph:
@@ -36,33 +35,45 @@ def pinned(graph: Graph) -> Graph:
     return replace(graph, edges=e, lag=np.where(loose, graph.start[e.dst], graph.lag))
 
 
+def unchanged(makespan_ns: int) -> tuple[WhatIf, ...]:
+    return tuple(WhatIf(s, makespan_ns, makespan_ns, makespan_ns) for s in SPEEDUPS)
+
+
 class Scenarios:
-    def __init__(self, graph: Graph, solver: Solver, names: Ints) -> None:
-        """`names`: the kernel of every node, -1 for the host."""
-        self._names = names
+    """What-ifs of one graph, within a budget of work."""
+
+    def __init__(self, solver: Solver, node_name: Ints, makespan_ns: int, passes: int) -> None:
+        e = solver.graph.edges
         self._solvers = [solver]
-        if bool((graph.edges.confidence == Confidence.LOW).any()):
-            self._solvers.append(Solver(pinned(graph), solver.passes))
-        self._graph = graph
-        self._end = makespan(graph, graph.start, graph.duration)
-        budget = COMPILED_BUDGET if solver.compiled else PLAIN_BUDGET
-        cost = max(1, len(graph.edges)) * len(SPEEDUPS) * len(self._solvers)
-        self.kernels_affordable = max(1, budget // cost)
+        if bool(((e.confidence == Confidence.LOW) & (e.src != ORIGIN)).any()):
+            self._solvers.append(Solver(pinned(solver.graph), node_name, passes))
+        self._end = makespan_ns
+        self._budget = COMPILED_BUDGET if solver.compiled else PLAIN_BUDGET
 
-    def replay(self, name: int, path_duration_ns: int) -> tuple[WhatIf, ...]:
-        chosen = self._names == name
-        results = []
+    def bound(self, path_durations: Ints) -> tuple[WhatIf, ...]:
+        """Amdahl's: the kernel's time on the critical path shrinks and nothing else binds."""
+        result = []
         for speedup in SPEEDUPS:
-            duration = scaled(self._graph.duration, chosen, speedup)
-            ends = [
-                makespan(s.graph, s.forward(s.graph.weight(duration)), duration)
-                for s in self._solvers
-            ]
-            bound = amdahl(self._end, path_duration_ns, speedup)
-            results.append(WhatIf(speedup, ends[0], ends[-1], bound))
-        return tuple(results)
+            least = self._end - int((path_durations - faster(path_durations, speedup)).sum())
+            result.append(WhatIf(speedup, least, self._end, least))
+        return tuple(result)
 
+    def replay(self, name: int, path_durations: Ints) -> tuple[WhatIf, ...] | None:
+        """None where the budget is spent. `path_durations`: of its dispatches on the path."""
+        if self._budget <= 0:
+            return None
+        least = [w.amdahl_ns for w in self.bound(path_durations)]
+        model, still = (self._curve(s, name, least) for s in (self._solvers[0], self._solvers[-1]))
+        return tuple(WhatIf(*row) for row in zip(SPEEDUPS, model, still, least, strict=True))
 
-def amdahl(makespan_ns: int, path_duration_ns: int, speedup: float | None) -> int:
-    saved = path_duration_ns * (1.0 if speedup is None else 1.0 - 1.0 / speedup)
-    return max(0, makespan_ns - int(saved))
+    def _curve(self, solver: Solver, name: int, least: list[int]) -> list[int]:
+        without = self._run(solver, name, None)
+        if without == self._end:
+            return [self._end] * len(SPEEDUPS)
+        if without == least[-1]:
+            return least
+        return [*(self._run(solver, name, s) for s in SPEEDUPS[:-1]), without]
+
+    def _run(self, solver: Solver, name: int, speedup: float | None) -> int:
+        self._budget -= len(solver.graph.edges)
+        return solver.makespan_if(name, speedup)
