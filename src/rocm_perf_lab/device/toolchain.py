@@ -261,7 +261,7 @@ def device_library(toolchain: Toolchain, arch: str) -> Path:
             *toolchain.clang,
             *device_flags(arch),
             "-fgpu-rdc",
-            "-mcode-object-version=none",
+            *("-Xclang", "-mcode-object-version=none"),
             # Errors of an operation are as written: no contraction, no reassociation.
             *("-O3", "-std=c++17", "-ffp-contract=off", "-fno-math-errno"),
             *("-fvisibility=hidden", "-emit-llvm", "-c", str(folder / "devicelib.hip")),

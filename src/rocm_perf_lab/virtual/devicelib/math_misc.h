@@ -1,0 +1,118 @@
+// Roots, remainders, neighbours.
+#pragma once
+
+#include "math_trig.h"
+
+template <typename T> FN T cbrt_(T x) {
+  T a = abs_(x);
+  if (!(a > T(0)) || isinf_(a)) return x;
+  int e = exponent_(a);
+  T m = mantissa_(a);
+  int third = e >= 0 ? e / 3 : -((2 - e) / 3);
+  m = ldexp_(m, e - 3 * third);  // [1/2, 4)
+  T r = exp2_(log2_((float)m) * (1.0f / 3.0f));
+  // One Newton step in the working precision, one with the remainder exact.
+  r = r - (r * r * r - m) / (T(3) * r * r);
+  Pair<T> square = product(r, r);
+  Pair<T> cube = square * r;
+  T rest = (m - cube.hi) - cube.lo;
+  r = r + rest / (T(3) * square.hi);
+  return copysign_(ldexp_(r, third), x);
+}
+template <typename T> FN T hypot_(T x, T y) {
+  T a = abs_(x), b = abs_(y);
+  if (isinf_(a) || isinf_(b)) return inf_<T>();
+  if (isnan_(a) || isnan_(b)) return a + b;
+  if (a < b) { T t = a; a = b; b = t; }
+  if (b == T(0)) return a;
+  int e = exponent_(a);
+  a = ldexp_(a, -e);
+  b = ldexp_(b, -e);
+  Pair<T> s = product(a, a) + product(b, b);
+  return ldexp_(value(square_root(s)), e);
+}
+template <typename T> FN T rhypot_(T x, T y) { return T(1) / hypot_(x, y); }
+FN float rsqrt_(float x) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  return __builtin_amdgcn_rsqf(x);
+#else
+  return (float)(1.0 / __builtin_sqrt((double)x));
+#endif
+}
+FN double rsqrt_(double x) {
+  if (!(x > 0.0) || isinf_(x)) return 1.0 / sqrt_(x);
+  int e = exponent_(x) & ~1;
+  double m = ldexp_(x, -e);
+#if defined(__HIP_DEVICE_COMPILE__)
+  double r = __builtin_amdgcn_rsq(m);
+  double h = fma_(-m * r, r, 1.0);
+  r = fma_(r * h, fma_(h, 0.375, 0.5), r);
+#else
+  double r = 1.0 / sqrt_(m);
+#endif
+  Pair<double> p = product(r, r);
+  double rest = fma_(-m, p.hi, 1.0) - m * p.lo;
+  return ldexp_(fma_(r * 0.5, rest, r), -e / 2);
+}
+template <typename T> FN T rcbrt_(T x) { return T(1) / cbrt_(x); }
+
+// x - n y exactly, n truncated; the low bits of n (its sign apart) in `quotient`.
+template <typename T> FN T fmod_bits(T x, T y, u32& quotient) {
+  typedef typename Real<T>::U U;
+  T a = abs_(x), b = abs_(y);
+  quotient = 0;
+  if (!(a < inf_<T>()) || isnan_(y) || b == T(0)) return nan_<T>();
+  if (isinf_(b) || a < b) return x;
+  int ea = exponent_(a), eb = exponent_(b);
+  constexpr int digits = Real<T>::mantissa + 1;
+  U ma = (U)ldexp_(a, digits - ea), mb = (U)ldexp_(b, digits - eb);
+  for (int n = ea - eb; n >= 0; --n) {
+    quotient <<= 1;
+    if (ma >= mb) {
+      ma -= mb;
+      quotient |= 1;
+    }
+    if (n) ma <<= 1;
+  }
+  return copysign_(ldexp_((T)ma, eb - digits), x);
+}
+template <typename T> FN T fmod_(T x, T y) {
+  u32 q;
+  return fmod_bits(x, y, q);
+}
+template <typename T> FN T remquo_(T x, T y, int& quotient) {
+  u32 q;
+  quotient = 0;
+  T r = fmod_bits(x, y, q);
+  if (isnan_(r) || isinf_(y)) return r;
+  T a = abs_(r), b = abs_(y);
+  // Half of y may not be representable: compare the distances instead.
+  T other = b - a;
+  if (a > other || (a == other && (q & 1))) {
+    r = copysign_(other, signbit_(x) ? T(1) : T(-1));
+    ++q;
+  }
+  if (r == T(0)) r = copysign_(T(0), x);
+  quotient = (int)(q & 0x7fffffff);
+  if (signbit_(x) != signbit_(y)) quotient = -quotient;
+  return r;
+}
+template <typename T> FN T remainder_(T x, T y) {
+  int q;
+  return remquo_(x, y, q);
+}
+template <typename T> FN T nextafter_(T x, T y) {
+  if (isnan_(x) || isnan_(y)) return x + y;
+  if (x == y) return y;
+  typedef typename Real<T>::U U;
+  if (x == T(0)) return bits<T>((U)((U)1 | (signbit_(y) ? Real<T>::sign : (U)0)));
+  U b = bits<U>(x);
+  return bits<T>((U)((x < y) == (x > T(0)) ? b + 1 : b - 1));
+}
+template <typename T> FN T fdim_(T x, T y) { return isnan_(x) || isnan_(y) ? x + y : x > y ? x - y : T(0); }
+template <typename T> FN T logb_(T x) {
+  if (isnan_(x)) return x;
+  if (isinf_(x)) return inf_<T>();
+  if (x == T(0)) return -inf_<T>();
+  return (T)(exponent_(x) - 1);
+}
