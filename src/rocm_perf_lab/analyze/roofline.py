@@ -113,7 +113,7 @@ def roofline(
     names = ("hbm", "mall", "l2", "l1", "lds", *COMPUTE_PIPES)
     used = {n: q for n in names if (q := gpu.ceiling(n, ceilings)) is not None}
     notes = [*joined.notes, *gpu.notes]
-    fallen_back = sorted(n for n, q in used.items() if ceilings == "measured" != q.kind)
+    fallen_back = sorted(used.keys() - gpu.measured.keys()) if ceilings == "measured" else []
     if fallen_back:
         notes.append(f"no measured ceiling for {', '.join(fallen_back)}: the datasheet's is used")
     kernels = tuple(_kernel(k, gpu, used) for k in joined.kernels)

@@ -1,0 +1,134 @@
+"""What `rocm-perf arch … --json` and `rocm-perf explain … --json` print."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Literal
+
+from pydantic import Field
+
+from rocm_perf_lab.analyze.rules import Condition, Confidence, Label, Rule, RuleSet
+from rocm_perf_lab.arch.model import Gpu, Quantity
+from rocm_perf_lab.schema.common import Model
+
+
+class Sourced(Model):
+    value: float
+    unit: str
+    kind: Literal["datasheet", "measured", "doc", "unchecked"]
+    source: str
+
+
+class Product(Model):
+    name: str
+    compute_units: int | None
+    clock_mhz: float | None
+    datasheet: dict[str, Sourced]
+    measured: dict[str, Sourced]
+
+
+class Architecture(Model):
+    schema_version: Literal["1.0"] = "1.0"
+    architecture: str
+    family: str
+    covers: list[str] = Field(description="architectures this file stands for")
+    wave_limits: dict[str, int | str | list[list[int]]]
+    numbers: dict[str, Sourced]
+    products: list[Product]
+
+
+class ArchitectureLine(Model):
+    architecture: str
+    family: str
+    covers: list[str]
+    products: list[str]
+
+
+class ArchitectureList(Model):
+    schema_version: Literal["1.0"] = "1.0"
+    architectures: list[ArchitectureLine]
+
+
+class CheckResult(Model):
+    schema_version: Literal["1.0"] = "1.0"
+    files: int
+    problems: list[str]
+
+
+class RuleCondition(Model):
+    metric: str
+    meaning: str
+    relation: str
+    threshold: float
+    unit: str
+
+
+class RuleText(Model):
+    rule: str
+    label: Label
+    stage: str
+    meaning: str
+    all: list[RuleCondition] = Field(description="every one must be known and true")
+    any: list[RuleCondition] = Field(description="one of them must be known and true")
+    unless: list[RuleCondition] = Field(description="none may be known and true")
+    supports: list[RuleCondition] = Field(description="lower the confidence where not true")
+    confidence: Confidence = Field(description="at best")
+    next_steps: list[str]
+
+
+class RuleTexts(Model):
+    schema_version: Literal["1.0"] = "1.0"
+    stages: list[str]
+    rules: list[RuleText]
+
+
+def sourced(numbers: dict[str, Quantity]) -> dict[str, Sourced]:
+    return {
+        name: Sourced(value=q.value, unit=q.unit, kind=q.kind, source=q.source)
+        for name, q in numbers.items()
+    }
+
+
+def product(gpu: Gpu) -> Product:
+    return Product(
+        name=gpu.product or gpu.architecture,
+        compute_units=gpu.cu_count,
+        clock_mhz=gpu.clock_mhz,
+        datasheet=sourced(dict(gpu.datasheet)),
+        measured=sourced(dict(gpu.measured)),
+    )
+
+
+def wave_limits(gpu: Gpu) -> dict[str, int | str | list[list[int]]]:
+    fields = asdict(gpu.limits)
+    fields["sgpr_steps"] = [list(step) for step in gpu.limits.sgpr_steps]
+    return fields
+
+
+def rule_text(rule: Rule, rules: RuleSet) -> RuleText:
+    def shown(conditions: tuple[Condition, ...]) -> list[RuleCondition]:
+        return [
+            RuleCondition(
+                metric=c.metric,
+                meaning=rules.meanings[c.metric],
+                relation=c.relation,
+                threshold=c.threshold,
+                unit=rules.units[c.metric],
+            )
+            for c in conditions
+        ]
+
+    steps = [step.replace("{limiter}", "see below") for step in rule.next_steps]
+    steps += [text.replace("{limiter}", name) for name, text in rule.limiter_steps.items()]
+    return RuleText(
+        rule=rule.name,
+        label=rule.label,
+        stage=rule.stage,
+        meaning=rule.meaning,
+        all=shown(rule.all),
+        any=shown(rule.any),
+        unless=shown(rule.unless),
+        supports=shown(rule.supports),
+        confidence=rule.confidence,
+        next_steps=steps,
+    )

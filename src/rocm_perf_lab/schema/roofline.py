@@ -1,0 +1,150 @@
+"""roofline.json: each kernel's work and traffic, how near its roofs, and where those come from."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from rocm_perf_lab.analyze.metrics import Value
+from rocm_perf_lab.analyze.roofline import KernelRoofline, Level, RooflineFinding
+from rocm_perf_lab.schema.common import Document, Model, Provenance
+
+Position = Literal["memory_bound", "compute_bound"]
+
+
+class Ceiling(Model):
+    name: str = Field(description="hbm, mall, l2, l1, lds, or a compute pipe such as mfma_bf16")
+    value: float
+    unit: str = Field(description="GB/s, GFLOP/s or GIOP/s")
+    kind: Literal["datasheet", "measured", "doc", "unchecked"]
+    source: str
+
+
+class Metric(Model):
+    value: float | None
+    unit: str
+    reason: str | None = Field(description="why the value is null")
+    formula: str | None
+    counters: list[str]
+
+
+class MemoryLevel(Model):
+    """One level of memory; amounts are per dispatch."""
+
+    bytes: float | None
+    read_bytes: float | None
+    write_bytes: float | None
+    achieved_bandwidth_gbps: float | None
+    ceiling_gbps: float | None
+    fraction_of_ceiling: float | None
+    operational_intensity: float | None = Field(description="FLOP per byte at this level")
+    ridge_point: float | None
+    position: Position | None
+    reason: str | None
+    note: str | None
+
+
+class RooflineKernel(Model):
+    kernel: str
+    grid: tuple[int, int, int] = Field(description="work-items")
+    block: tuple[int, int, int]
+    lds_bytes: int
+    dispatches: int
+    counted_dispatches: int = Field(description="those that counters and time are taken from")
+    mean_time_ms: float
+    flops: float | None = Field(description="per dispatch, all types")
+    flops_by_type: dict[str, Metric]
+    bytes_by_level: dict[str, MemoryLevel]
+    operational_intensity: float | None = Field(description="FLOP per byte of memory traffic")
+    achieved_gflops: float | None
+    achieved_bandwidth_gbps: float | None
+    compute_roof_gflops: float | None = Field(
+        description="of this kernel's mix: VALU types one after the other, MFMA types likewise, "
+        "the two side by side; vector FP32 where there is no FLOP"
+    )
+    ridge_point: float | None = Field(description="compute roof over memory ceiling, FLOP per byte")
+    roofline_position: Position | None
+    fraction_of_roof: float | None = Field(
+        description="the longest roof time, of compute and of memory, over the time taken"
+    )
+    bound_by: str | None
+    metrics: dict[str, Metric] = Field(description="busy shares, hit rates, waits, occupancy …")
+    plausibility: list[str] = Field(description="what was impossible or remarkable")
+    reasons: dict[str, str] = Field(description="field -> why it is null")
+    notes: list[str]
+
+
+class RooflineDocument(Document):
+    architecture: str | None
+    product: str | None
+    ceilings_wanted: Literal["datasheet", "measured"]
+    ceilings: list[Ceiling]
+    timed_by: str = Field(description="timing run, or counter run where there was no other")
+    kernels: list[RooflineKernel]
+    notes: list[str]
+
+
+def to_document(finding: RooflineFinding, provenance: Provenance) -> RooflineDocument:
+    return RooflineDocument(
+        provenance=provenance,
+        architecture=finding.architecture,
+        product=finding.product,
+        ceilings_wanted=finding.ceilings_wanted,
+        ceilings=[
+            Ceiling(name=name, value=q.value, unit=q.unit, kind=q.kind, source=q.source)
+            for name, q in finding.ceilings.items()
+        ],
+        timed_by=finding.timed_by,
+        kernels=[_kernel(k) for k in finding.kernels],
+        notes=list(finding.notes),
+    )
+
+
+def _kernel(k: KernelRoofline) -> RooflineKernel:
+    return RooflineKernel(
+        kernel=k.key.name,
+        grid=k.key.grid,
+        block=k.key.workgroup,
+        lds_bytes=k.key.lds_bytes,
+        dispatches=k.dispatches,
+        counted_dispatches=k.covered,
+        mean_time_ms=k.mean_ns / 1e6,
+        flops=k.flops,
+        flops_by_type={name: _metric(v) for name, v in k.flops_by_type.items()},
+        bytes_by_level={name: _level(level) for name, level in k.levels.items()},
+        operational_intensity=k.operational_intensity,
+        achieved_gflops=k.achieved_gflops,
+        achieved_bandwidth_gbps=k.achieved_bandwidth_gbps,
+        compute_roof_gflops=k.compute_roof_gflops,
+        ridge_point=k.ridge_point,
+        roofline_position=k.roofline_position,
+        fraction_of_roof=k.fraction_of_roof,
+        bound_by=k.bound_by,
+        metrics={n: _metric(v) for n, v in k.metrics.items() if n not in k.flops_by_type},
+        plausibility=list(k.plausibility),
+        reasons=dict(k.reasons),
+        notes=list(k.notes),
+    )
+
+
+def _metric(v: Value) -> Metric:
+    return Metric(
+        value=v.value, unit=v.unit, reason=v.reason, formula=v.formula, counters=list(v.counters)
+    )
+
+
+def _level(level: Level) -> MemoryLevel:
+    return MemoryLevel(
+        bytes=level.bytes,
+        read_bytes=level.read_bytes,
+        write_bytes=level.write_bytes,
+        achieved_bandwidth_gbps=level.gbps,
+        ceiling_gbps=level.ceiling_gbps,
+        fraction_of_ceiling=level.fraction,
+        operational_intensity=level.operational_intensity,
+        ridge_point=level.ridge_point,
+        position=level.position,
+        reason=level.reason,
+        note=level.note,
+    )
