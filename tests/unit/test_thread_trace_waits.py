@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rocm_perf_lab.analyze.thread_trace import summarize
 from rocm_perf_lab.analyze.thread_trace.waits import Effect, align, effect, infer
@@ -185,16 +187,55 @@ def test_an_unordered_counter_tells_only_at_zero() -> None:
     ) == {3: {0, 1}}
 
 
+LOAD = Effect(raises=("vmcnt",))
+READ = Effect(raises=("lgkmcnt",))
+WAIT = Effect(waits=(("vmcnt", 0),))
+
+
 def test_recorded_entries_go_to_the_waits_at_which_they_were_outstanding() -> None:
-    load, wait = Effect(raises=("vmcnt",)), Effect(waits=(("vmcnt", 0),))
     # The first wait of line 2 found nothing, so the only entry belongs to the second.
-    stream = [(2, wait), (1, load), (2, wait), (2, wait)]
-    assert align(stream, [(2, (1,))]) == [(), (1,), ()]
+    stream = [(2, WAIT), (1, LOAD), (2, WAIT), (2, WAIT)]
+    assert align(stream, [(2, (1,))], [(), (), ()]) == [(), (1,), ()]
 
 
 def test_entries_that_fit_nowhere_are_taken_in_order() -> None:
-    wait = Effect(waits=(("vmcnt", 0),))
-    assert align([(2, wait), (2, wait)], [(2, (9,))]) == [(9,), ()]
+    assert align([(2, WAIT), (2, WAIT)], [(2, (9,))], [(), ()]) == [(9,), ()]
+
+
+def test_a_pipelined_loop_waits_for_the_load_of_the_turn_before() -> None:
+    wait = Effect(waits=(("vmcnt", 1),))
+    stream = [(1, LOAD), (2, wait)] * 3
+    assert align(stream, [(2, (1,)), (2, (1,))], infer(stream)) == [(), (1,), (1,)]
+
+
+steps = st.one_of(
+    st.tuples(st.integers(1, 3), st.just(LOAD)),
+    st.tuples(st.integers(4, 6), st.just(READ)),
+    st.tuples(
+        st.integers(7, 9),
+        st.builds(
+            lambda v, k: Effect(waits=(("lgkmcnt", k), ("vmcnt", v))),
+            st.integers(0, 3),
+            st.integers(0, 3),
+        ),
+    ),
+)
+
+
+@given(stream=st.lists(steps, max_size=40))
+def test_what_counting_finds_is_recognised_in_a_record_of_it(
+    stream: list[tuple[int, Effect]],
+) -> None:
+    """As the profiler records: one entry per counter that had to wait, none where none had."""
+    found = infer(stream)
+    waits = [line for line, does in stream if not does.raises]
+    recorded = []
+    for line, dependencies in zip(waits, found, strict=True):
+        for mine in ({4, 5, 6}, {1, 2, 3}):
+            if entry := tuple(d for d in dependencies if d in mine):
+                recorded.append((line, entry))
+    aligned = align(stream, recorded, found)
+    assert [set(d) for d in aligned] == [set(d) for d in found]
 
 
 LOADS = code(
@@ -230,6 +271,11 @@ def test_a_waits_cycles_are_charged_to_what_it_waits_for(tmp_path: Path, recorde
         (3, "LDS", 0.5),
     ]
     assert (third.reason, third.cycles) == ("end of wave", 264)
+    assert [(e.number, e.cycles_per_hit) for e in finding.exposed_latency] == [
+        (1, 600),
+        (2, 150),
+        (3, 150),
+    ]
     assert finding.waits_recorded_share == (1.0 if recorded else 0.0)
     assert finding.waits_inferred_share == (0.0 if recorded else 1.0)
     spent = finding.fractions

@@ -69,6 +69,17 @@ class StallSite(Model):
     waits_for: list[WaitsFor]
 
 
+class ExposedLatency(Model):
+    number: int
+    isa: str
+    source: str | None
+    kind: str
+    hit: int
+    cycles: float
+    cycles_per_hit: float
+    share: float
+
+
 class Fractions(Model):
     """Shares of all cycles of traced waves; docs/thread-trace.md defines each."""
 
@@ -136,6 +147,7 @@ class ThreadTraceSummary(Model):
     state_cycles: dict[str, int] | None
     fractions: Fractions | None
     stall_sites: list[StallSite]
+    exposed_latency: list[ExposedLatency]
     waits_recorded_share: float | None
     waits_inferred_share: float | None
     issue_utilisation: float | None

@@ -24,7 +24,6 @@ Rows = npt.NDArray[np.int64]
 MAX_FILE_BYTES = 2 << 30
 _DIGITS = b"0123456789"
 _BLANK = b" \t\r\n"
-_SPACED = re.compile(rb"\s")
 _LIMIT = 1 << 62  # room for a duration to be added to a time without wrapping
 INT32_MAX = (1 << 31) - 1
 
@@ -95,13 +94,10 @@ def take_rows(raw: bytes, key: str, width: int) -> tuple[Rows | None, bytes]:
 
     None, and the text untouched, unless every row is exactly `width` unsigned integers.
     """
-    match = re.search(rb'"%b"\s*:\s*(\[[\d\s,\[\]]*\])' % key.encode(), raw)
-    if match is None:
-        return None, raw
-    body = match[1].translate(None, _BLANK) if _SPACED.search(match[1]) else match[1]
-    if not (body.startswith(b"[[") and body.endswith(b"]]")):
-        return None, raw
-    body = body[2:-2]
+    start, end = _find_list(raw, key.encode())
+    body = raw[start + 2 : end - 2]
+    if raw[start : start + 2] != b"[[" or raw[end - 2 : end] != b"]]":
+        body = raw[start:end].translate(None, _BLANK)[2:-2]
     rows = body.count(b"],[") + 1
     skeleton = (b"," * (width - 1) + b"],[") * rows
     if body.translate(None, _DIGITS) != skeleton[:-3]:
@@ -112,7 +108,18 @@ def take_rows(raw: bytes, key: str, width: int) -> tuple[Rows | None, bytes]:
     numbers = np.fromstring(flat.decode("ascii"), dtype=np.int64, sep=",")
     if len(numbers) != rows * width:
         return None, raw
-    return numbers.reshape(rows, width), raw[: match.start(1)] + b"[]" + raw[match.end(1) :]
+    return numbers.reshape(rows, width), raw[:start] + b"[]" + raw[end:]
+
+
+def _find_list(raw: bytes, key: bytes) -> tuple[int, int]:
+    """Where the list of lists under `key` begins and ends; (0, 0) if there is none to be seen."""
+    compact = b'"' + key + b'":'
+    start = raw.find(compact + b"[[") + len(compact)
+    if start >= len(compact):
+        end = raw.find(b"]]", start) + 2
+        return (start, end) if end > 1 else (0, 0)
+    match = re.search(rb'"%b"\s*:\s*(\[\s*\[[\d\s,\[\]]*\]\s*\])' % key, raw)
+    return match.span(1) if match else (0, 0)
 
 
 def integer_rows(value: object, width: int) -> tuple[Rows, int]:

@@ -224,20 +224,30 @@ def _in_range(rows: js.Rows, limits: Sequence[int]) -> tuple[js.Rows, int]:
 
 def _read_waits(value: object, into: Gathered) -> int:
     """[[line, [[dependency, 0], …]], …]; a dependency may also stand there as a bare number."""
-    lines: list[int] = []
-    found: list[list[int]] = []
-    for entry in value if isinstance(value, list) else ():
-        try:
-            line, dependencies = entry[0], [d[0] if type(d) is list else d for d in entry[1]]
-        except (TypeError, LookupError):
-            continue
-        # type() and not isinstance(): twice as fast where it counts, and no booleans.
-        if dependencies and all(
-            type(n) is int and 0 <= n <= js.INT32_MAX for n in (line, *dependencies)
-        ):
-            lines.append(line)
-            found.append(dependencies)
+    entries = value if isinstance(value, list) else []
+    try:
+        lines = [entry[0] for entry in entries]
+        found = [[dependency[0] for dependency in entry[1]] for entry in entries]
+    except (TypeError, LookupError):
+        lines, found = [], []
+    if not lines or not _are_lines([*lines, *chain.from_iterable(found)]):
+        kept = [entry for entry in map(_wait_entry, entries) if entry is not None]
+        lines, found = [line for line, _ in kept], [dependencies for _, dependencies in kept]
     into.wait_line += lines
     into.wait_size += map(len, found)
     into.dependency += chain.from_iterable(found)
     return len(lines)
+
+
+def _are_lines(numbers: list[Any]) -> bool:
+    if set(map(type, numbers)) != {int}:
+        return False
+    return min(numbers) >= 0 and max(numbers) <= js.INT32_MAX
+
+
+def _wait_entry(entry: object) -> tuple[int, list[int]] | None:
+    """One entry at a time, for lists that are not quite as they should be."""
+    if not (isinstance(entry, list) and len(entry) >= 2 and isinstance(entry[1], list)):
+        return None
+    numbers = [entry[0], *(d[0] if isinstance(d, list) and d else d for d in entry[1])]
+    return (numbers[0], numbers[1:]) if len(numbers) > 1 and _are_lines(numbers) else None

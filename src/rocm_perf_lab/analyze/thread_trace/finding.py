@@ -69,6 +69,20 @@ class StallSite:
 
 
 @dataclass(frozen=True)
+class ExposedLatency:
+    """A memory instruction and the cycles waits lost on it: what was not hidden."""
+
+    number: int
+    isa: str
+    source: str | None
+    kind: str
+    hit: int
+    cycles: float
+    cycles_per_hit: float
+    share: float  # of all cycles of traced waves
+
+
+@dataclass(frozen=True)
 class Fractions:
     """Shares of all cycles of traced waves; the bottleneck rules read these."""
 
@@ -117,6 +131,7 @@ class ThreadTraceFinding:
     state_cycles: Mapping[str, int] | None
     fractions: Fractions | None
     stall_sites: tuple[StallSite, ...]
+    exposed_latency: tuple[ExposedLatency, ...]
     waits_recorded_share: float | None  # of memory-wait cycles, by recorded dependencies
     waits_inferred_share: float | None
     issue_utilisation: float | None

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rocm_perf_lab.analyze.thread_trace import classes, residency, sums, waits
 from rocm_perf_lab.analyze.thread_trace.classes import CLASSES, CODE
 from rocm_perf_lab.analyze.thread_trace.finding import (
+    ExposedLatency,
     Fractions,
     Lines,
     StallSite,
@@ -103,6 +104,7 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         state_cycles=residency.state_cycles(trace) if len(trace.states.wave) else None,
         fractions=view.fractions() if cycles else None,
         stall_sites=view.sites() if cycles else (),
+        exposed_latency=view.exposed() if cycles else (),
         waits_recorded_share=recorded,
         waits_inferred_share=inferred,
         issue_utilisation=busy[0] / resident if busy and resident else None,
@@ -368,6 +370,30 @@ class _View:
             )
             for at in order.tolist()
             if lost[at] > 0
+        )
+
+    def exposed(self) -> tuple[ExposedLatency, ...]:
+        code = self.trace.code
+        cycles: dict[int, float] = {}
+        for pairs in (self.attribution.recorded, self.attribution.inferred):
+            for (_, row), lost in pairs.items():
+                if row >= 0 and lost > 0:
+                    cycles[row] = cycles.get(row, 0.0) + lost
+        executed = self.placed.row[self.placed.row >= 0]
+        hit = np.maximum(np.bincount(executed, minlength=len(code)), 1)
+        ranked = sorted(cycles.items(), key=lambda item: (-item[1], item[0]))[:TOP_SITES]
+        return tuple(
+            ExposedLatency(
+                number=int(code.line[row]),
+                isa=code.isa[row],
+                source=code.source[row] or None,
+                kind=self._class_of(row),
+                hit=int(hit[row]),
+                cycles=lost,
+                cycles_per_hit=lost / int(hit[row]),
+                share=lost / self.cycles,
+            )
+            for row, lost in ranked
         )
 
     def _waits_by_row(self) -> dict[int, dict[int, tuple[float, bool]]]:

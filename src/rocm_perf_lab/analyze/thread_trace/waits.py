@@ -168,14 +168,37 @@ def infer(stream: Sequence[tuple[int, Effect]]) -> list[Dependencies]:
     return found
 
 
-def align(stream: Sequence[tuple[int, Effect]], recorded: Recorded) -> list[Dependencies]:
+def align(
+    stream: Sequence[tuple[int, Effect]], recorded: Recorded, inferred: Sequence[Dependencies]
+) -> list[Dependencies]:
     """Per wait of the stream, the recorded lines; () where none is recorded for it.
 
-    Entries stand in execution order but waits that found nothing have none, so an entry belongs
+    Entries stand in execution order but waits that found nothing have none. Where counting
+    arrives at the very entries recorded, it also tells whose they are; otherwise an entry goes
     to the next wait of its line at which all it names is outstanding.
     """
+    followed = _follow(stream, recorded, inferred)
+    if followed is not None:
+        return followed
     strict, left = _align(stream, recorded, check=True)
     return strict if not left else _align(stream, recorded, check=False)[0]
+
+
+def _follow(
+    stream: Sequence[tuple[int, Effect]], recorded: Recorded, inferred: Sequence[Dependencies]
+) -> list[Dependencies] | None:
+    found: list[Dependencies] = []
+    at = 0
+    waits = (line for line, does in stream if not does.raises)
+    for line, expected in zip(waits, inferred, strict=True):
+        waited: list[int] = []
+        while at < len(recorded) and recorded[at][0] == line and set(waited) != set(expected):
+            waited.extend(recorded[at][1])
+            at += 1
+        if set(waited) != set(expected):
+            return None
+        found.append(tuple(dict.fromkeys(waited)))
+    return found if at == len(recorded) else None
 
 
 def _align(
@@ -233,8 +256,8 @@ def attribute(trace: AttTrace, placed: Placed, cycles: IntColumn) -> Attribution
     result = Attribution({}, {}, {})
     for group in _groups(trace, placed, cycles, effects):
         stream = [(line, effects[line]) for line in group.lines.tolist()]
-        recorded = align(stream, group.recorded) if group.recorded else []
         inferred = infer(stream)
+        recorded = align(stream, group.recorded, inferred) if group.recorded else []
         waits = [line for line, does in stream if not does.raises]
         for at, (line, lost) in enumerate(zip(waits, group.cycles.tolist(), strict=True)):
             if recorded and recorded[at]:
