@@ -2,9 +2,9 @@
 // faults. Nothing above HSA includes this header.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,21 +15,25 @@
 
 namespace gpu {
 
-// Numbers of one device model (virtual:mi300x, virtual:mi300a, virtual:mi250x).
+// Numbers of one device model, written by rocm_perf_lab.virtual.models.
 struct DeviceModel {
-  std::string name;          // "virtual:mi300x"
-  std::string product;       // shown to programs, and says that it is virtual
-  std::string isa;           // "gfx942"
-  uint32_t compute_units = 0, simds_per_cu = 4, waves_per_simd = 8, xccs = 1, shader_engines = 1;
+  std::string name;            // "virtual:mi300x"
+  std::string marketing_name;  // shown to programs, and says that it is virtual
+  std::string architecture;    // "gfx942"
+  uint32_t compute_units = 0, xccs = 1, shader_engines = 1, simds_per_cu = 4, waves_per_simd = 8;
   uint32_t clock_mhz = 0, memory_clock_mhz = 0, memory_bus_bits = 0;
   uint64_t memory_bytes = 0;
-  uint32_t lds_bytes_per_cu = 65536, l2_bytes = 0, max_threads_per_cu = 2048;
+  uint32_t lds_bytes_per_cu = 65536, l2_bytes = 0, l3_bytes = 0, chip_id = 0, revision = 0;
+  bool apu = false;
 };
+const std::vector<DeviceModel>& models();
 const DeviceModel* find_model(std::string_view name);  // nullptr if unknown
 
 struct KernelSymbol {
   std::string name;          // without ".kd"
   uint64_t descriptor = 0;   // device address of the 64-byte kernel descriptor (kernel_object)
+  uint64_t entry = 0;        // device address of the first instruction
+  uint64_t code_bytes = 0;   // size of the function symbol, 0 if there is none
   uint32_t kernarg_bytes = 0, kernarg_align = 16, group_bytes = 0, private_bytes = 0;
   uint32_t sgpr_count = 0, vgpr_count = 0, agpr_count = 0, wavefront_size = 64;
   uint32_t max_flat_workgroup_size = 1024;
@@ -38,7 +42,7 @@ struct KernelSymbol {
   std::vector<Argument> arguments;  // from the msgpack note, hidden ones included
 };
 
-struct VariableSymbol { std::string name; uint64_t address = 0, size = 0; bool external = true; };
+struct VariableSymbol { std::string name; uint64_t address = 0, size = 0; bool external = true, constant = false; };
 
 // A code object loaded at a device address: segments copied, relocations applied.
 class LoadedCodeObject {
@@ -50,11 +54,15 @@ class LoadedCodeObject {
   virtual int64_t load_delta() const = 0;
   virtual const std::vector<KernelSymbol>& kernels() const = 0;
   virtual const std::vector<VariableSymbol>& variables() const = 0;
+  virtual const std::vector<Range>& segments() const = 0;
+  // The variables that must be defined before the object can run, by name.
+  virtual const std::vector<std::string>& undefined() const = 0;
+  virtual void define(std::string_view name, uint64_t address) = 0;
   // "file.hip:12" where the object carries DWARF line tables, else empty.
   virtual std::string source_line(uint64_t pc) const = 0;
 };
 
-struct LoadError { std::string message; };
+struct LoadError { std::string message; bool wrong_isa = false; };
 
 struct DispatchRequest {           // the fields of an AQL kernel dispatch packet
   uint64_t packet_address = 0;     // for hidden dispatch_ptr users; the packet stays valid
@@ -76,8 +84,10 @@ struct FaultReport {
 
 struct DispatchResult {
   bool ok = true;
+  bool refused = false;            // the packet itself is wrong: nothing ran
   FaultReport fault;               // when !ok
-  uint64_t wave_instructions = 0, waves = 0;
+  uint64_t wave_instructions = 0, waves = 0, workgroups = 0;
+  std::array<uint64_t, kMaxClasses> counts{};  // wave-instructions by class
 };
 
 class Gpu {
@@ -91,6 +101,7 @@ class Gpu {
   virtual DispatchResult run(const DispatchRequest& request) = 0;
 };
 
-std::unique_ptr<Gpu> make_gpu(const DeviceModel& model);
+// Devices of one process share its address space.
+std::unique_ptr<Gpu> make_gpu(const DeviceModel& model, AddressSpace& memory);
 
 }  // namespace gpu

@@ -1,0 +1,210 @@
+#include "dispatch.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "fault_text.h"
+
+namespace gpu {
+namespace {
+
+unsigned threads_from_environment() {
+  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_THREADS")) {
+    const long value = std::strtol(text, nullptr, 10);
+    if (value >= 1 && value <= 1024) return unsigned(value);
+  }
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+struct Dispatcher::Active {
+  struct Span { uint64_t begin, end; };
+  Launch launch;
+  std::vector<Span> fresh;  // workgroups not started yet, the lowest span last
+  uint64_t chunk = 1;       // how many a thread takes at once
+  unsigned running = 0;     // threads inside a workgroup of this dispatch
+  uint64_t resident = 0, resident_limit = 1;
+  std::deque<std::unique_ptr<WorkgroupContext>> suspended;
+  std::atomic<bool> cancelled{false};
+  std::condition_variable done;
+  DispatchResult result;
+
+  bool can_start() const { return !fresh.empty() && resident < resident_limit; }
+  bool has_work() const { return !cancelled && (can_start() || !suspended.empty()); }
+  bool complete() const { return running == 0 && (cancelled || (fresh.empty() && suspended.empty())); }
+  Span take() {
+    Span& lowest = fresh.back();
+    const Span out{lowest.begin, std::min(lowest.end, lowest.begin + chunk)};
+    lowest.begin = out.end;
+    if (lowest.begin == lowest.end) fresh.pop_back();
+    return out;
+  }
+  void give_back(Span span) {
+    if (span.begin == span.end) return;
+    fresh.push_back(span);
+    std::sort(fresh.begin(), fresh.end(), [](const Span& a, const Span& b) { return a.begin > b.begin; });
+  }
+};
+
+namespace {
+
+void add(DispatchResult& total, const WorkgroupContext& group) {
+  for (uint32_t i = 0; i < group.shape.waves(); ++i) {
+    const Wave& wave = *group.waves[i];
+    total.wave_instructions += wave.executed;
+    for (size_t c = 0; c < total.counts.size(); ++c) total.counts[c] += wave.counts[c];
+  }
+  total.waves += group.shape.waves();
+  total.workgroups += 1;
+}
+
+void add(DispatchResult& total, const DispatchResult& part) {
+  total.wave_instructions += part.wave_instructions;
+  total.waves += part.waves;
+  total.workgroups += part.workgroups;
+  for (size_t c = 0; c < total.counts.size(); ++c) total.counts[c] += part.counts[c];
+}
+
+FaultReport report_of(const Launch& launch, WorkgroupContext& group, const AddressSpace& memory) {
+  Wave& wave = *group.waves[group.faulted_wave];
+  if (wave.fault.kind == FaultKind::Unmapped && memory.nearest(wave.fault.address).freed) wave.fault.kind = FaultKind::Freed;
+  FaultReport report;
+  report.fault = wave.fault;
+  report.kernel = launch.kernel->name;
+  std::copy_n(group.shape.id, 3, report.workgroup);
+  report.text = tell_fault(launch, group.shape, group.faulted_wave, wave, memory);
+  return report;
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const DeviceModel& model, AddressSpace& memory)
+    : model_(model), memory_(memory), limits_(limits_from_environment()), scratch_(memory), wanted_threads_(threads_from_environment()) {}
+
+Dispatcher::~Dispatcher() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::unique_ptr<WorkgroupContext> Dispatcher::context() {
+  if (spare_.empty()) return std::make_unique<WorkgroupContext>(scratch_);
+  auto out = std::move(spare_.back());
+  spare_.pop_back();
+  return out;
+}
+
+// Takes some workgroups of the dispatch as far as they go. The lock is released while they run.
+bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
+  using Result = WorkgroupContext::Result;
+  if (!active.has_work()) return false;
+  // New workgroups first: a grid barrier is only passed when all are there.
+  const bool starting = active.can_start();
+  Active::Span span{0, 0};
+  std::unique_ptr<WorkgroupContext> group;
+  if (starting) {
+    span = active.take();
+    group = context();
+    ++active.resident;
+  } else {
+    group = std::move(active.suspended.front());
+    active.suspended.pop_front();
+  }
+  ++active.running;
+  const bool alone = !active.has_work();
+  lock.unlock();
+
+  Result result = Result::Finished;
+  bool no_scratch = false;
+  DispatchResult part;
+  FaultReport fault;
+  do {
+    if (starting && !group->start(active.launch, model_, span.begin++)) {
+      no_scratch = true;
+      --span.begin;
+      break;
+    }
+    result = group->run(active.launch, limits_, memory_, active.cancelled);
+    if (result != Result::Yielded) add(part, *group);
+  } while (starting && result == Result::Finished && span.begin < span.end);
+  if (result == Result::Faulted) fault = report_of(active.launch, *group, memory_);
+  if (result == Result::Yielded && alone) std::this_thread::yield();
+
+  lock.lock();
+  --active.running;
+  add(active.result, part);
+  if (starting) active.give_back(span);
+  if (result == Result::Yielded) {
+    active.suspended.push_back(std::move(group));
+  } else {
+    --active.resident;
+    spare_.push_back(std::move(group));
+  }
+  if (no_scratch) {
+    // A workgroup that ends will give its scratch back; with none resident there is too little.
+    active.resident_limit = std::max<uint64_t>(1, active.resident);
+    if (active.resident == 0) {
+      fault.text = "rocm-perf: no scratch memory for kernel " + demangle(active.launch.kernel->name) + ": " +
+                   std::to_string(active.launch.private_bytes) + " bytes per work-item\n";
+      active.result.refused = true;
+    }
+  }
+  if (!fault.text.empty() && !active.cancelled) {
+    active.cancelled = true;
+    active.result.ok = false;
+    active.result.fault = std::move(fault);
+  }
+  if (active.complete()) active.done.notify_all();
+  else if (active.has_work()) wake_.notify_one();
+  return true;
+}
+
+void Dispatcher::work() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    // Round robin over the dispatches, so that one waiting for another cannot starve it.
+    Active* found = nullptr;
+    for (size_t i = 0; i < active_.size() && !found; ++i) {
+      Active* candidate = active_.front();
+      active_.pop_front();
+      active_.push_back(candidate);
+      if (candidate->has_work()) found = candidate;
+    }
+    if (found) step(*found, lock);
+    else wake_.wait(lock);
+  }
+}
+
+DispatchResult Dispatcher::run(Launch launch) {
+  Active active;
+  active.launch = std::move(launch);
+  // As many workgroups at once as the modelled device holds, by registers and LDS.
+  const Launch& l = active.launch;
+  const uint64_t waves_per_group = std::max<uint64_t>(1, (uint64_t{l.request.workgroup[0]} * l.request.workgroup[1] * l.request.workgroup[2] + kLanes - 1) / kLanes);
+  const uint64_t waves_per_simd = std::clamp<uint64_t>(512 / std::max<uint64_t>(8, l.vgpr_count), 1, model_.waves_per_simd);
+  uint64_t per_cu = std::max<uint64_t>(1, waves_per_simd * model_.simds_per_cu / waves_per_group);
+  if (l.group_bytes) per_cu = std::min<uint64_t>(per_cu, std::max<uint64_t>(1, model_.lds_bytes_per_cu / l.group_bytes));
+  active.resident_limit = per_cu * model_.compute_units;
+
+  std::unique_lock lock(mutex_);
+  if (threads_.empty())
+    for (unsigned i = 1; i < wanted_threads_; ++i) threads_.emplace_back([this] { work(); });
+  active.fresh.push_back({0, l.group_count});
+  active.chunk = std::clamp<uint64_t>(l.group_count / (wanted_threads_ * 8), 1, 64);
+  active_.push_back(&active);
+  if (l.group_count > 1) wake_.notify_all();
+  while (!active.complete())
+    if (!step(active, lock) && !active.complete()) active.done.wait(lock, [&] { return active.complete() || active.has_work(); });
+  std::erase(active_, &active);
+  for (auto& group : active.suspended) spare_.push_back(std::move(group));
+  // Keep what the next launch will want, not the largest grid barrier ever seen.
+  constexpr size_t kKeep = 64;
+  if (spare_.size() > kKeep) spare_.resize(kKeep);
+  return std::move(active.result);
+}
+
+}  // namespace gpu

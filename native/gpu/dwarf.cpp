@@ -1,0 +1,237 @@
+#include "dwarf.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gpu::dwarf {
+namespace {
+
+using Bytes = std::span<const uint8_t>;
+
+// Reads past the end give zeros and set `bad`; callers look at it once per unit.
+struct Cursor {
+  Bytes bytes;
+  uint64_t at = 0;
+  bool bad = false;
+
+  uint64_t fixed(unsigned size) {
+    if (bytes.size() - std::min<uint64_t>(at, bytes.size()) < size) {
+      bad = true;
+      at = bytes.size();
+      return 0;
+    }
+    uint64_t value = 0;
+    std::memcpy(&value, bytes.data() + at, size);
+    at += size;
+    return value;
+  }
+  uint64_t uleb() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; !bad; shift += 7) {
+      const uint64_t byte = fixed(1);
+      if (shift < 64) value |= (byte & 127) << shift;
+      if (!(byte & 128)) break;
+    }
+    return value;
+  }
+  int64_t sleb() {
+    uint64_t value = 0;
+    unsigned shift = 0;
+    uint64_t byte = 0;
+    do {
+      byte = fixed(1);
+      if (shift < 64) value |= (byte & 127) << shift;
+      shift += 7;
+    } while ((byte & 128) && !bad);
+    if ((byte & 64) && shift < 64) value |= ~uint64_t{0} << shift;
+    return int64_t(value);
+  }
+  std::string text() {
+    std::string out;
+    while (at < bytes.size() && bytes[at]) out += char(bytes[at++]);
+    if (at >= bytes.size()) bad = true;
+    ++at;
+    return out;
+  }
+  void skip(uint64_t count) {
+    if (count > bytes.size() - std::min<uint64_t>(at, bytes.size())) {
+      bad = true;
+      at = bytes.size();
+    } else {
+      at += count;
+    }
+  }
+};
+
+std::string text_in(Bytes table, uint64_t at) {
+  if (at >= table.size()) return {};
+  const char* start = reinterpret_cast<const char*>(table.data()) + at;
+  return {start, strnlen(start, table.size() - at)};
+}
+
+std::string join(const std::string& folder, const std::string& name) {
+  return folder.empty() || name.starts_with('/') ? name : folder + "/" + name;
+}
+
+class Unit {
+ public:
+  Unit(Bytes line_str, Bytes str, LineTable& table) : line_str_(line_str), str_(str), table_(table) {}
+
+  void read(Cursor unit, unsigned offset_size) {
+    offset_size_ = offset_size;
+    version_ = unit.fixed(2);
+    if (version_ < 2 || version_ > 5) return;
+    if (version_ == 5) unit.skip(2);  // address size, segment selector size
+    const uint64_t header_length = unit.fixed(offset_size);
+    const uint64_t program = unit.at + header_length;
+    min_length_ = unit.fixed(1);
+    if (version_ >= 4) unit.skip(1);  // operations per instruction: 1 on GPUs
+    default_is_stmt_ = unit.fixed(1);
+    line_base_ = int8_t(unit.fixed(1));
+    line_range_ = unit.fixed(1);
+    opcode_base_ = unit.fixed(1);
+    if (!line_range_ || !opcode_base_) return;
+    for (unsigned i = 1; i < opcode_base_; ++i) operand_counts_.push_back(uint8_t(unit.fixed(1)));
+    if (version_ == 5) files_v5(unit); else files_v2(unit);
+    if (unit.bad || program > unit.bytes.size()) return;
+    unit.at = program;
+    run(unit);
+  }
+
+ private:
+  void files_v2(Cursor& in) {
+    std::vector<std::string> folders{""};
+    for (std::string name = in.text(); !name.empty() && !in.bad; name = in.text()) folders.push_back(name);
+    file_of_.push_back(0);
+    for (std::string name = in.text(); !name.empty() && !in.bad; name = in.text()) {
+      const uint64_t folder = in.uleb();
+      in.uleb();
+      in.uleb();
+      add_file(join(folder < folders.size() ? folders[folder] : "", name));
+    }
+    if (file_of_.size() > 1) file_of_[0] = file_of_[1];
+  }
+
+  void files_v5(Cursor& in) {
+    std::vector<std::pair<std::string, uint64_t>> folders = entries(in), files = entries(in);
+    for (auto& [name, folder] : files) {
+      std::string base = folder < folders.size() ? folders[folder].first : "";
+      if (folder != 0 && folder < folders.size() && !folders.empty()) base = join(folders[0].first, base);
+      add_file(join(base, name));
+    }
+  }
+
+  std::vector<std::pair<std::string, uint64_t>> entries(Cursor& in) {
+    std::vector<std::pair<uint64_t, uint64_t>> format(in.fixed(1));
+    for (auto& [content, form] : format) content = in.uleb(), form = in.uleb();
+    std::vector<std::pair<std::string, uint64_t>> out;
+    for (uint64_t left = in.uleb(); left > 0 && !in.bad; --left) {
+      std::string name;
+      uint64_t folder = 0;
+      for (auto [content, form] : format) {
+        std::string text;
+        uint64_t number = 0;
+        switch (form) {
+          case 0x08: text = in.text(); break;
+          case 0x0e: text = text_in(str_, in.fixed(offset_size_)); break;
+          case 0x1f: text = text_in(line_str_, in.fixed(offset_size_)); break;
+          case 0x0b: number = in.fixed(1); break;
+          case 0x05: number = in.fixed(2); break;
+          case 0x06: number = in.fixed(4); break;
+          case 0x07: number = in.fixed(8); break;
+          case 0x0f: number = in.uleb(); break;
+          case 0x1e: in.skip(16); break;  // an MD5 sum
+          case 0x09: in.skip(in.uleb()); break;
+          default: in.bad = true;
+        }
+        if (content == 1) name = text;
+        if (content == 2) folder = number;
+      }
+      out.emplace_back(name, folder);
+    }
+    return out;
+  }
+
+  void add_file(std::string path) {
+    file_of_.push_back(uint32_t(table_.files.size()));
+    table_.files.push_back(std::move(path));
+  }
+
+  void run(Cursor& in) {
+    Row row{0, 1, 1, false};
+    auto reset = [&] { row = {0, 1, 1, false}; };
+    auto emit = [&](bool end) {
+      if (file_of_.empty()) return;
+      const uint32_t file = row.file < file_of_.size() ? file_of_[row.file] : file_of_[0];
+      table_.rows.push_back({row.address, file, row.line, end});
+    };
+    while (in.at < in.bytes.size() && !in.bad) {
+      const unsigned op = unsigned(in.fixed(1));
+      if (op >= opcode_base_) {
+        const unsigned special = op - opcode_base_;
+        row.address += special / line_range_ * min_length_;
+        row.line += uint32_t(line_base_ + int(special % line_range_));
+        emit(false);
+      } else if (op == 0) {
+        const uint64_t size = in.uleb(), next = in.at + size;
+        if (size == 0) continue;
+        const uint64_t code = in.fixed(1);
+        if (code == 1) { emit(true); reset(); }
+        if (code == 2) row.address = in.fixed(unsigned(std::min<uint64_t>(size - 1, 8)));
+        in.at = next;
+      } else {
+        switch (op) {
+          case 1: emit(false); break;
+          case 2: row.address += in.uleb() * min_length_; break;
+          case 3: row.line += uint32_t(in.sleb()); break;
+          case 4: row.file = uint32_t(in.uleb()); break;
+          case 8: row.address += (255 - opcode_base_) / line_range_ * min_length_; break;
+          case 9: row.address += in.fixed(2); break;
+          default:
+            for (unsigned i = 0; i < operand_counts_[op - 1]; ++i) in.uleb();
+        }
+      }
+    }
+  }
+
+  Bytes line_str_, str_;
+  LineTable& table_;
+  uint64_t version_ = 0, min_length_ = 1, default_is_stmt_ = 0;
+  unsigned offset_size_ = 4, line_range_ = 1, opcode_base_ = 1;
+  int line_base_ = 0;
+  std::vector<uint8_t> operand_counts_;
+  std::vector<uint32_t> file_of_;  // the unit's file number -> index into table_.files
+};
+
+}  // namespace
+
+LineTable read_lines(Bytes debug_line, Bytes debug_line_str, Bytes debug_str) {
+  LineTable table;
+  Cursor in{debug_line};
+  while (in.at < debug_line.size() && !in.bad) {
+    uint64_t length = in.fixed(4);
+    unsigned offset_size = 4;
+    if (length == 0xffffffff) length = in.fixed(8), offset_size = 8;
+    if (in.bad || length > debug_line.size() - in.at) break;
+    Unit(debug_line_str, debug_str, table).read(Cursor{debug_line.subspan(in.at, length)}, offset_size);
+    in.skip(length);
+  }
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const Row& a, const Row& b) {
+    return a.address != b.address ? a.address < b.address : a.end > b.end;
+  });
+  return table;
+}
+
+std::string LineTable::at(uint64_t address) const {
+  auto after = std::upper_bound(rows.begin(), rows.end(), address,
+                                [](uint64_t a, const Row& row) { return a < row.address; });
+  // Line 0 is code the compiler made up: the line before it is the best there is to say.
+  while (after != rows.begin()) {
+    --after;
+    if (after->end) return {};
+    if (after->line) return files[after->file] + ":" + std::to_string(after->line);
+  }
+  return {};
+}
+
+}  // namespace gpu::dwarf

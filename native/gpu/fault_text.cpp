@@ -1,0 +1,113 @@
+#include "fault_text.h"
+
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+
+namespace gpu {
+namespace {
+
+__attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...) {
+  char buffer[512];
+  va_list arguments;
+  va_start(arguments, pattern);
+  vsnprintf(buffer, sizeof buffer, pattern, arguments);
+  va_end(arguments);
+  return buffer;
+}
+
+const char* kind_of(RangeKind kind) {
+  switch (kind) {
+    case RangeKind::Vram: return "device memory";
+    case RangeKind::HostPinned: return "pinned host memory";
+    case RangeKind::Managed: return "managed memory";
+    case RangeKind::Kernarg: return "kernel arguments";
+    case RangeKind::Code: return "a code object's memory";
+    case RangeKind::Scratch: return "scratch memory";
+    case RangeKind::Vmem: return "mapped virtual memory";
+    case RangeKind::Runtime: return "the runtime's own memory";
+  }
+  return "memory";
+}
+
+std::string access(const Fault& fault) {
+  return format("%s of %u byte%s", fault.write ? "write" : "read", fault.size, fault.size == 1 ? "" : "s");
+}
+
+std::string headline(const Launch& launch, const Fault& fault, const GroupShape& shape, const Wave& wave) {
+  switch (fault.kind) {
+    case FaultKind::Unmapped: return access(fault) + format(" at %#" PRIx64 ", which is no memory of this device", fault.address);
+    case FaultKind::Freed: return access(fault) + format(" at %#" PRIx64 ", which has been freed", fault.address);
+    case FaultKind::ReadOnly: return access(fault) + format(" at %#" PRIx64 ", which is read-only", fault.address);
+    case FaultKind::Misaligned: return access(fault) + format(" at %#" PRIx64 ", which is not aligned", fault.address);
+    case FaultKind::LdsOutOfRange:
+      return access(fault) + format(" at LDS offset %" PRIu64 ", past the %u bytes this workgroup has", fault.address, launch.group_bytes);
+    case FaultKind::ScratchOutOfRange:
+      return access(fault) + format(" at private offset %" PRIu64 ", past the %u bytes a work-item has", fault.address, launch.private_bytes);
+    case FaultKind::IllegalInstruction:
+      return format("an instruction this GPU does not have (%#" PRIx64 ")", fault.address);
+    case FaultKind::IllegalRegister: return format("a register past the %u vector registers of the kernel", wave.vgpr_count);
+    case FaultKind::Trap: return format("trap %u (abort or a failed assertion in device code)", fault.trap_id);
+    case FaultKind::Abort: return "device code called abort";
+    case FaultKind::BarrierDivergence:
+      return format("a barrier that not all of the workgroup's %u waves reach: this wave waits, others have left the kernel", shape.waves());
+    case FaultKind::InstructionLimit:
+      return format("an endless kernel: one wave has run %" PRIu64 " instructions", wave.executed);
+    case FaultKind::None: break;
+  }
+  return "a fault of an unknown kind";
+}
+
+bool has_address(FaultKind kind) {
+  return kind == FaultKind::Unmapped || kind == FaultKind::Freed || kind == FaultKind::ReadOnly || kind == FaultKind::Misaligned;
+}
+
+bool has_lane(FaultKind kind) {
+  return has_address(kind) || kind == FaultKind::LdsOutOfRange || kind == FaultKind::ScratchOutOfRange;
+}
+
+std::string near(const AddressSpace& memory, uint64_t address) {
+  const NearestRange found = memory.nearest(address);
+  if (!found.found) return "no device memory is allocated";
+  const Range& r = found.range;
+  const uint64_t size = r.end - r.base;
+  const std::string what = format("%" PRIu64 " bytes of %s at %#" PRIx64, size, kind_of(r.kind), r.base);
+  if (found.freed) return format("%" PRIu64 " bytes into ", address - r.base) + what + ", freed";
+  if (found.distance == 0) return format("%" PRIu64 " bytes into ", address - r.base) + what;
+  if (found.distance > 0) return format("%" PRId64 " bytes after the end of ", found.distance - 1) + what;
+  return format("%" PRId64 " bytes before the start of ", -found.distance) + what;
+}
+
+}  // namespace
+
+std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Wave& wave, const AddressSpace& memory) {
+  const Fault& fault = wave.fault;
+  std::string out = "rocm-perf: GPU fault in kernel " + demangle(launch.kernel->name) + ": " + headline(launch, fault, shape, wave) + "\n";
+  auto line = [&](const char* label, const std::string& text) {
+    if (!text.empty()) out += format("  %-12s ", label) + text + "\n";
+  };
+
+  const CodeObject& object = *launch.object;
+  if (Program* program = const_cast<CodeObject&>(object).program(fault.pc)) {
+    const std::string text = disassemble(reinterpret_cast<const void*>(fault.pc), program->end() - fault.pc, fault.pc, object.arch());
+    line("instruction", text + format("   (code offset %#" PRIx64 ")", fault.pc - launch.kernel->entry));
+  } else {
+    line("instruction", format("at %#" PRIx64 ", outside the kernel's code", fault.pc));
+  }
+  const std::string function = object.function_at(fault.pc);
+  if (function != demangle(launch.kernel->name)) line("function", function);
+  line("source", object.source_line(fault.pc));
+  const uint32_t lane = has_lane(fault.kind) ? fault.lane : 0;
+  uint32_t item[3] = {0, 0, 0};
+  if (wave_number * kLanes + lane < shape.items()) work_item(shape, wave_number * kLanes + lane, item);
+  line("workgroup", format("(%u, %u, %u) of (%u, %u, %u), wave %u of %u", shape.id[0], shape.id[1], shape.id[2], launch.groups[0],
+                           launch.groups[1], launch.groups[2], wave_number, shape.waves()));
+  if (has_lane(fault.kind)) line("work-item", format("(%u, %u, %u), lane %u", item[0], item[1], item[2], lane));
+  if (has_address(fault.kind)) line("nearest", near(memory, fault.address));
+  if (fault.kind == FaultKind::InstructionLimit) line("limit", "set ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS to a higher number per wave, or to 0 for none");
+  if (fault.kind == FaultKind::BarrierDivergence)
+    line("note", "hardware lets waves that have ended pass the barrier; ROCM_PERF_VIRTUAL_BARRIER=hardware does so too");
+  return out;
+}
+
+}  // namespace gpu

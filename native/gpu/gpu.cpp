@@ -1,0 +1,70 @@
+#include "gpu.h"
+
+#include <algorithm>
+#include <chrono>
+#include <shared_mutex>
+
+#include "dispatch.h"
+
+namespace gpu {
+namespace {
+
+class VirtualGpu final : public Gpu {
+ public:
+  VirtualGpu(const DeviceModel& model, AddressSpace& memory) : model_(model), memory_(memory), dispatcher_(model_, memory) {}
+
+  const DeviceModel& model() const override { return model_; }
+  AddressSpace& memory() override { return memory_; }
+
+  std::shared_ptr<LoadedCodeObject> load(const void* elf, size_t size, LoadError& error) override {
+    auto object = CodeObject::load(elf, size, model_, memory_, error);
+    if (!object) return nullptr;
+    std::unique_lock lock(mutex_);
+    std::erase_if(objects_, [](auto& weak) { return weak.expired(); });
+    objects_.push_back(object);
+    return object;
+  }
+
+  DispatchResult run(const DispatchRequest& request) override {
+    Launch launch;
+    launch.request = request;
+    launch.memory = memory_.snapshot();
+    launch.object = find(request.kernel_object);
+    launch.kernel = launch.object ? launch.object->kernel(request.kernel_object) : nullptr;
+    std::string why = launch.kernel ? "" : "the packet's kernel object is not a kernel loaded on this device";
+    if (why.empty()) why = prepare(launch, model_);
+    if (!why.empty()) {
+      DispatchResult result;
+      result.ok = false;
+      result.refused = true;
+      result.fault.text = "rocm-perf: launch refused: " + why + "\n";
+      return result;
+    }
+    using namespace std::chrono;
+    const uint64_t now_ns = uint64_t(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
+    launch.time_base = uint64_t(double(now_ns) * model_.clock_mhz / 1000.0);
+    return dispatcher_.run(std::move(launch));
+  }
+
+ private:
+  std::shared_ptr<CodeObject> find(uint64_t descriptor) {
+    std::shared_lock lock(mutex_);
+    for (auto& weak : objects_)
+      if (auto object = weak.lock(); object && object->contains(descriptor)) return object;
+    return nullptr;
+  }
+
+  const DeviceModel model_;
+  AddressSpace& memory_;
+  std::shared_mutex mutex_;
+  std::vector<std::weak_ptr<CodeObject>> objects_;
+  Dispatcher dispatcher_;
+};
+
+}  // namespace
+
+std::unique_ptr<Gpu> make_gpu(const DeviceModel& model, AddressSpace& memory) {
+  return std::make_unique<VirtualGpu>(model, memory);
+}
+
+}  // namespace gpu

@@ -1,0 +1,30 @@
+// MessagePack, read-only: the format of a code object's metadata note.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpu::msgpack {
+
+struct Value {
+  enum class Kind : uint8_t { Nil, Bool, Integer, Float, Text, Binary, Array, Map } kind = Kind::Nil;
+  bool boolean = false;
+  int64_t integer = 0;  // unsigned values keep their bits
+  double number = 0;
+  std::string_view text;  // points into the bytes read
+  std::vector<Value> items;
+  std::vector<std::pair<std::string_view, Value>> fields;  // keys that are text; others are dropped
+
+  const Value* get(std::string_view key) const;
+  uint64_t number_at(std::string_view key, uint64_t otherwise = 0) const;
+  std::string_view text_at(std::string_view key) const;
+};
+
+std::optional<Value> parse(std::span<const uint8_t> bytes);
+
+}  // namespace gpu::msgpack

@@ -1,0 +1,206 @@
+#include "workgroup.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "arena.h"
+
+namespace gpu {
+namespace {
+
+// One wave's turn. Long enough that switching costs nothing, short enough that a wave spinning on a
+// lock another wave of the workgroup holds does not burn much.
+constexpr uint64_t kTurn = 1 << 15;
+// A workgroup's share before another one gets the thread: what makes flags between workgroups and
+// grid barriers work. All that are suspended stay within what the modelled device can hold.
+constexpr uint64_t kShare = 1 << 21;
+constexpr uint64_t kDefaultInstructions = 4'000'000'000;
+// An s_sleep counts as so many instructions towards the limit.
+constexpr uint64_t kNap = 1000;
+constexpr uint64_t kScratchReservation = uint64_t{64} << 30;
+
+// Stores and LDS writes are what a wave leaves behind. A wave that ends without any since its last
+// barrier returned early, which hardware allows; one that did work past a barrier skipped it.
+uint64_t writes_of(const Wave& wave) {
+  uint64_t total = 0;
+  for (InstClass cls : kStoreClasses) total += wave.counts[size_t(cls)];
+  return total;
+}
+
+}  // namespace
+
+Limits limits_from_environment() {
+  Limits limits{kDefaultInstructions, true};
+  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS")) {
+    char* end = nullptr;
+    const unsigned long long value = std::strtoull(text, &end, 10);
+    if (end != text && *end == 0) limits.instructions_per_wave = value;
+  }
+  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_BARRIER")) limits.strict_barrier = std::strcmp(text, "hardware") != 0;
+  return limits;
+}
+
+ScratchPool::ScratchPool(AddressSpace& memory) : memory_(memory) {
+  for (uint64_t size = kScratchReservation; size >= 1 << 20 && !base_; size /= 4) {
+    base_ = next_ = reinterpret_cast<uint64_t>(arena().allocate(size));
+    end_ = base_ ? base_ + size : 0;
+  }
+  if (base_) memory_.add({base_, end_, RangeKind::Scratch, true, true});
+}
+
+ScratchPool::~ScratchPool() {
+  if (!base_) return;
+  memory_.remove(base_);
+  arena().free(reinterpret_cast<void*>(base_));
+}
+
+uint8_t* ScratchPool::take(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (auto it = free_.lower_bound(bytes); it != free_.end() && it->first == bytes) {
+    const uint64_t at = it->second;
+    free_.erase(it);
+    return reinterpret_cast<uint8_t*>(at);
+  }
+  if (bytes > end_ - next_) return nullptr;
+  next_ += bytes;
+  return reinterpret_cast<uint8_t*>(next_ - bytes);
+}
+
+void ScratchPool::give(uint8_t* at, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const uint64_t address = reinterpret_cast<uint64_t>(at);
+  if (address + bytes == next_) next_ = address;
+  else free_.emplace(bytes, address);
+}
+
+WorkgroupContext::~WorkgroupContext() {
+  for (Wave* wave : waves) arena().free(wave);
+  if (scratch) scratch_pool.give(scratch, scratch_bytes);
+}
+
+bool WorkgroupContext::start(const Launch& launch, const DeviceModel& model, uint64_t group_index) {
+  index = group_index;
+  shape = shape_of(launch, index);
+  live = shape.waves();
+  naps = 0;
+  fresh.reset();
+  const uint64_t per_wave = uint64_t{launch.private_bytes} * kLanes, need = per_wave * live;
+  if (need > scratch_bytes) {
+    if (scratch) scratch_pool.give(scratch, scratch_bytes);
+    scratch_bytes = 0;
+    scratch = scratch_pool.take(need);
+    if (!scratch) return false;
+    scratch_bytes = need;
+  }
+  lds.assign(round_up(launch.group_bytes, 16), 0);
+  states.assign(live, State::Ready);
+  writes.assign(live, 0);
+  while (waves.size() < live) {
+    auto* wave = static_cast<Wave*>(arena().allocate(sizeof(Wave)));
+    if (!wave) return false;
+    waves.push_back(wave);
+  }
+  for (uint32_t i = 0; i < live; ++i) {
+    Wave& wave = *waves[i];
+    reset(wave);
+    std::memset(wave.vgpr[0], 0, launch.acc_offset * sizeof wave.vgpr[0]);
+    std::memset(wave.vgpr[kAccRow], 0, (launch.vgpr_count - launch.acc_offset) * sizeof wave.vgpr[0]);
+    wave.lds = lds.data();
+    wave.lds_bytes = launch.group_bytes;
+    wave.scratch = need ? scratch + per_wave * i : nullptr;
+    wave.scratch_bytes_per_lane = launch.private_bytes;
+    wave.group = this;
+    start_wave(wave, launch, shape, i, index, model);
+  }
+  return true;
+}
+
+bool WorkgroupContext::over_limit(Wave& wave, const Limits& limits) const {
+  if (!limits.instructions_per_wave || wave.executed + naps * kNap < limits.instructions_per_wave) return false;
+  wave.fault = {};
+  wave.fault.kind = FaultKind::InstructionLimit;
+  wave.fault.pc = wave.pc;
+  return true;
+}
+
+// Memory allocated after the launch is real memory: look again before calling it a fault.
+bool WorkgroupContext::retry_unmapped(Wave& wave, const AddressSpace& memory) {
+  if (wave.fault.kind != FaultKind::Unmapped) return false;
+  auto now = memory.snapshot();
+  if (now.get() == wave.memory) return false;
+  const Range* range = now->find(wave.fault.address);
+  if (!range || range->end - wave.fault.address < wave.fault.size) return false;
+  fresh = std::move(now);
+  for (uint32_t i = 0; i < shape.waves(); ++i) {
+    waves[i]->memory = fresh.get();
+    waves[i]->last_range = {};
+  }
+  wave.fault = {};
+  return true;
+}
+
+// All waves that have not ended are at a barrier. False: some of the others should have been.
+bool WorkgroupContext::release_barrier(const Launch&, const Limits& limits) {
+  uint32_t first_waiting = UINT32_MAX;
+  bool skipped = false;
+  for (uint32_t i = 0; i < shape.waves(); ++i) {
+    if (states[i] == State::AtBarrier && first_waiting == UINT32_MAX) first_waiting = i;
+    if (states[i] == State::Done && writes_of(*waves[i]) > writes[i]) skipped = true;
+  }
+  if (skipped && limits.strict_barrier) {
+    Wave& wave = *waves[first_waiting];
+    wave.fault = {};
+    wave.fault.kind = FaultKind::BarrierDivergence;
+    wave.fault.pc = wave.pc - 4;  // s_barrier is one word, and pc is after it
+    faulted_wave = first_waiting;
+    return false;
+  }
+  for (uint32_t i = 0; i < shape.waves(); ++i) {
+    if (states[i] != State::AtBarrier) continue;
+    states[i] = State::Ready;
+    writes[i] = writes_of(*waves[i]);
+  }
+  return true;
+}
+
+WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limits& limits, const AddressSpace& memory,
+                                               const std::atomic<bool>& cancelled) {
+  uint64_t used = 0;
+  while (true) {
+    bool progress = false, slept = false;
+    uint32_t waiting = 0;
+    for (uint32_t i = 0; i < shape.waves(); ++i) {
+      if (states[i] == State::AtBarrier) ++waiting;
+      if (states[i] != State::Ready) continue;
+      Wave& wave = *waves[i];
+      const uint64_t before = wave.executed;
+      Stop stop = run_wave(wave, *launch.program, kTurn);
+      while (stop == Stop::Fault && retry_unmapped(wave, memory)) stop = run_wave(wave, *launch.program, kTurn);
+      used += wave.executed - before;
+      switch (stop) {
+        case Stop::Barrier: states[i] = State::AtBarrier; ++waiting; progress = true; break;
+        case Stop::End: states[i] = State::Done; --live; progress = true; break;
+        case Stop::Sleep: slept = true; break;
+        case Stop::Budget: progress = true; break;
+        case Stop::Fault: faulted_wave = i; return Result::Faulted;
+      }
+      if (stop != Stop::End && over_limit(wave, limits)) {
+        faulted_wave = i;
+        return Result::Faulted;
+      }
+      if (cancelled.load(std::memory_order_relaxed)) return Result::Cancelled;
+    }
+    if (live == 0) return Result::Finished;
+    if (waiting == live) {
+      if (!release_barrier(launch, limits)) return Result::Faulted;
+      continue;
+    }
+    if (slept && !progress) {
+      ++naps;
+      return Result::Yielded;
+    }
+    if (used >= kShare) return Result::Yielded;
+  }
+}
+
+}  // namespace gpu

@@ -1,0 +1,67 @@
+// A workgroup on the executor: its waves, LDS and scratch, run a slice at a time.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "launch.h"
+
+namespace gpu {
+
+struct Limits {
+  uint64_t instructions_per_wave;  // 0: none
+  bool strict_barrier;
+};
+Limits limits_from_environment();
+
+// Memory for private segments: one listed range, so that buffer instructions reach it too.
+class ScratchPool {
+ public:
+  explicit ScratchPool(AddressSpace& memory);
+  ~ScratchPool();
+  uint8_t* take(uint64_t bytes);  // nullptr when all of it is out
+  void give(uint8_t* at, uint64_t bytes);
+
+ private:
+  AddressSpace& memory_;
+  std::mutex mutex_;
+  uint64_t base_ = 0, next_ = 0, end_ = 0;
+  std::multimap<uint64_t, uint64_t> free_;  // bytes -> address
+};
+
+struct WorkgroupContext {
+  enum class State : uint8_t { Ready, AtBarrier, Done };
+  enum class Result : uint8_t { Finished, Yielded, Faulted, Cancelled };
+
+  explicit WorkgroupContext(ScratchPool& scratch) : scratch_pool(scratch) {}
+  ~WorkgroupContext();
+  WorkgroupContext(const WorkgroupContext&) = delete;
+  WorkgroupContext& operator=(const WorkgroupContext&) = delete;
+
+  // False when there is no scratch memory left for it.
+  bool start(const Launch& launch, const DeviceModel& model, uint64_t index);
+  // Runs until the end, a fault, or the workgroup only waits or has had its share.
+  Result run(const Launch& launch, const Limits& limits, const AddressSpace& memory, const std::atomic<bool>& cancelled);
+
+  uint64_t index = 0;
+  GroupShape shape{};
+  uint32_t faulted_wave = 0;
+  std::vector<Wave*> waves;   // storage for the largest workgroup seen; shape.waves() are in use
+  std::vector<State> states;
+  std::vector<uint64_t> writes;  // stores done when the wave last passed a barrier
+  uint64_t naps = 0;             // slices in which every wave slept
+  uint32_t live = 0;
+
+ private:
+  bool over_limit(Wave& wave, const Limits& limits) const;
+  bool release_barrier(const Launch& launch, const Limits& limits);
+  bool retry_unmapped(Wave& wave, const AddressSpace& memory);
+
+  ScratchPool& scratch_pool;
+  std::vector<uint8_t> lds;
+  uint8_t* scratch = nullptr;
+  uint64_t scratch_bytes = 0;
+  std::shared_ptr<const AddressSpace::Snapshot> fresh;  // newer than the launch's, see retry_unmapped
+};
+
+}  // namespace gpu

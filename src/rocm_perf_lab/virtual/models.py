@@ -1,0 +1,103 @@
+"""The virtual devices by name: what the native library reports to programs.
+
+The native build runs this module before the package's dependencies are installed, so it uses the
+standard library only: `python -m rocm_perf_lab.virtual.models OUTPUT` writes the C++ table.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DEFAULT = "virtual:mi300x"
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str
+    marketing_name: str
+    architecture: str
+    compute_units: int
+    xccs: int
+    shader_engines: int
+    simds_per_cu: int
+    waves_per_simd: int
+    clock_mhz: int
+    memory_clock_mhz: int
+    memory_bus_bits: int
+    memory_bytes: int
+    lds_bytes_per_cu: int
+    l2_bytes: int
+    l3_bytes: int
+    chip_id: int
+    revision: int
+    apu: bool
+
+
+def models() -> tuple[Model, ...]:
+    table = _read(_PACKAGE / "virtual" / "models.toml")["models"]
+    return tuple(_model(name, entry) for name, entry in table.items())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _model(name: str, entry: dict[str, Any]) -> Model:
+    arch = _read(_PACKAGE / "arch" / "data" / f"{entry['architecture']}.toml")
+    numbers = _numbers(arch["products"], entry["product"])
+    return Model(
+        name=name,
+        marketing_name=entry["marketing_name"],
+        architecture=entry["architecture"],
+        compute_units=numbers["cu_count"],
+        xccs=numbers["xcc_count"],
+        shader_engines=entry["shader_engines"],
+        simds_per_cu=arch["hardware"]["simds_per_cu"]["value"],
+        waves_per_simd=arch["occupancy"]["max_waves_per_simd"]["value"],
+        clock_mhz=numbers["clock_mhz"],
+        memory_clock_mhz=numbers["memory_clock_mhz"],
+        memory_bus_bits=numbers["memory_width_bits"],
+        memory_bytes=entry["memory_gib"] << 30,
+        lds_bytes_per_cu=arch["occupancy"]["lds_bytes_per_domain"]["value"],
+        l2_bytes=entry["l2_kib"] << 10,
+        l3_bytes=entry["l3_kib"] << 10,
+        chip_id=entry["chip_id"],
+        revision=entry["revision"],
+        apu=entry["apu"],
+    )
+
+
+def _numbers(products: dict[str, Any], product: str) -> dict[str, int]:
+    entry = products[product]
+    base = _numbers(products, entry["inherits"]) if "inherits" in entry else {}
+    own = {key: quantity["value"] for key, quantity in entry.get("numbers", {}).items()}
+    return {**base, **own}
+
+
+def _cpp(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else f"{value}u"
+
+
+def main(output: Path) -> None:
+    rows = (
+        "{" + ", ".join(f".{key} = {_cpp(value)}" for key, value in vars(model).items()) + "},"
+        for model in models()
+    )
+    text = "// Written by rocm_perf_lab.virtual.models; do not edit.\n" + "\n".join(rows) + "\n"
+    if not output.exists() or output.read_text(encoding="utf-8") != text:
+        output.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
