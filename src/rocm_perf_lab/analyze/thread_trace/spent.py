@@ -1,0 +1,196 @@
+"""Where the time of the waves went: lost cycles by class, by site and by what was waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rocm_perf_lab.analyze.thread_trace import classes, residency, sums, waits
+from rocm_perf_lab.analyze.thread_trace.classes import CLASSES, CODE
+from rocm_perf_lab.analyze.thread_trace.finding import (
+    ExposedLatency,
+    Fractions,
+    StallSite,
+    WaitsFor,
+)
+from rocm_perf_lab.analyze.thread_trace.sums import Placed
+from rocm_perf_lab.trace.att_model import AttTrace, IntColumn
+
+TOP_SITES = 20
+_WAITS_FOR = 4  # named per site
+
+_DELAYS = ("NOP", "SLEEP", "DELAY")
+_HOLDING = ("WAITCNT", "BARRIER", *_DELAYS)  # classes whose whole purpose is to hold a wave
+_REASONS = {
+    "WAITCNT": "memory wait",
+    "BARRIER": "barrier",
+    "END": "end of wave",
+    **dict.fromkeys(_DELAYS, "delay"),
+}
+_WAIT_KIND = {"LDS": "wait_lds", "SMEM": "wait_smem", **dict.fromkeys(classes.VMEM, "wait_vmem")}
+_STALL_KIND = {
+    "MFMA": "stall_mfma",
+    "VALU": "stall_valu",
+    "TRANS": "stall_valu",
+    "LDS": "stall_lds",
+    "SMEM": "stall_smem",
+    "SALU": "stall_salu",
+    "BARRIER": "barrier",
+    "END": "end_of_wave",
+    **dict.fromkeys(_DELAYS, "delay"),
+    **dict.fromkeys(classes.VMEM, "stall_vmem"),
+}
+
+
+def is_gfx9(trace: AttTrace) -> bool:
+    return (trace.gfxip or 9) == 9
+
+
+def lost_cycles(trace: AttTrace, kind: npt.NDArray[np.int8]) -> IntColumn:
+    """Cycles each executed instruction kept its wave from going on.
+
+    Its stall; but where duration includes execution (gfx10 and later) executing a wait is
+    waiting, and the end of a program lasts until its stores are out.
+    """
+    executed = trace.instructions
+    whole = kind == CODE["END"]
+    if not is_gfx9(trace):
+        whole |= np.isin(kind, [CODE[name] for name in _HOLDING])
+    return np.where(whole, executed.duration, executed.stall).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The executed instructions with their class and lost cycles, and the waits resolved."""
+
+    trace: AttTrace
+    placed: Placed
+    kind: npt.NDArray[np.int8]
+    lost: IntColumn
+    attribution: waits.Attribution
+    cycles: int  # of all traced waves
+
+    def issued(self, *names: str) -> int:
+        mine = np.isin(self.kind, [CODE[name] for name in names])
+        executed = self.trace.instructions
+        return int((executed.duration - executed.stall)[mine].sum(dtype=np.int64))
+
+    def resolved_shares(self) -> tuple[float | None, float | None]:
+        recorded = sum(self.attribution.recorded.values())
+        inferred = sum(self.attribution.inferred.values())
+        whole = recorded + inferred + sum(self.attribution.unresolved.values())
+        return (recorded / whole, inferred / whole) if whole else (None, None)
+
+    def fractions(self) -> Fractions:
+        spent: dict[str, float] = dict.fromkeys(_fraction_names(), 0.0)
+        by_class = sums.add_up(self.kind, self.lost, len(CLASSES)).tolist()
+        for name, cycles in zip(CLASSES, by_class, strict=True):
+            if name != "WAITCNT":
+                spent[_STALL_KIND.get(name, "stall_other")] += cycles
+        for pairs in (self.attribution.recorded, self.attribution.inferred):
+            for (_, dependency), cycles in pairs.items():
+                spent[_WAIT_KIND.get(self._class_of(dependency), "wait_other")] += cycles
+        spent["wait_unresolved"] = float(sum(self.attribution.unresolved.values()))
+        executed = self.trace.instructions
+        spent["issue"] = float(executed.duration.sum(dtype=np.int64) - self.lost.sum())
+        spent["between"] = float(self.placed.idle.sum())
+        shares = {name: cycles / self.cycles for name, cycles in spent.items()}
+        return Fractions(
+            **shares,
+            exec_state=self._state_share("EXEC"),
+            wait_state=self._state_share("WAIT"),
+            stall_state=self._state_share("STALL"),
+            idle_state=self._state_share("IDLE"),
+        )
+
+    def _state_share(self, name: str) -> float | None:
+        if not len(self.trace.states.wave):
+            return None
+        return residency.state_cycles(self.trace)[name] / self.cycles
+
+    def _class_of(self, row: int) -> str:
+        return classes.of_text(self.trace.code.isa[row]) or "OTHER" if row >= 0 else "OTHER"
+
+    def sites(self) -> tuple[StallSite, ...]:
+        code = self.trace.code
+        known = self.placed.row >= 0
+        row, size = self.placed.row[known], len(code)
+        lost = sums.add_up(row, self.lost[known], size)
+        hit = np.bincount(row, minlength=size)
+        order = np.lexsort((np.arange(size), -lost))[:TOP_SITES]
+        waited = self._waits_by_row()
+        return tuple(
+            StallSite(
+                number=int(code.line[at]),
+                vaddr=int(code.vaddr[at]),
+                isa=code.isa[at],
+                source=code.source[at] or None,
+                kind=self._class_of(at),
+                reason=_REASONS.get(self._class_of(at), "issue stall"),
+                hit=int(hit[at]),
+                cycles=int(lost[at]),
+                share=float(lost[at]) / self.cycles,
+                waits_for=self._named(waited.get(at, {}), int(lost[at])),
+            )
+            for at in order.tolist()
+            if lost[at] > 0
+        )
+
+    def exposed(self) -> tuple[ExposedLatency, ...]:
+        code = self.trace.code
+        cycles: dict[int, float] = {}
+        for pairs in (self.attribution.recorded, self.attribution.inferred):
+            for (_, row), lost in pairs.items():
+                if row >= 0 and lost > 0:
+                    cycles[row] = cycles.get(row, 0.0) + lost
+        executed = self.placed.row[self.placed.row >= 0]
+        hit = np.maximum(np.bincount(executed, minlength=len(code)), 1)
+        ranked = sorted(cycles.items(), key=lambda item: (-item[1], item[0]))[:TOP_SITES]
+        return tuple(
+            ExposedLatency(
+                number=int(code.line[row]),
+                isa=code.isa[row],
+                source=code.source[row] or None,
+                kind=self._class_of(row),
+                hit=int(hit[row]),
+                cycles=lost,
+                cycles_per_hit=lost / int(hit[row]),
+                share=lost / self.cycles,
+            )
+            for row, lost in ranked
+        )
+
+    def _waits_by_row(self) -> dict[int, dict[int, tuple[float, bool]]]:
+        found: dict[int, dict[int, tuple[float, bool]]] = {}
+        for pairs, inferred in (
+            (self.attribution.recorded, False),
+            (self.attribution.inferred, True),
+        ):
+            for (wait, dependency), cycles in pairs.items():
+                before = found.setdefault(wait, {}).get(dependency, (0.0, False))
+                found[wait][dependency] = (before[0] + cycles, before[1] or inferred)
+        return found
+
+    def _named(self, found: Mapping[int, tuple[float, bool]], whole: int) -> tuple[WaitsFor, ...]:
+        code = self.trace.code
+        ranked = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))[:_WAITS_FOR]
+        return tuple(
+            WaitsFor(
+                number=int(code.line[row]),
+                isa=code.isa[row],
+                source=code.source[row] or None,
+                kind=self._class_of(row),
+                cycles=cycles,
+                share=cycles / whole if whole else 0.0,
+                inferred=inferred,
+            )
+            for row, (cycles, inferred) in ranked
+            if row >= 0 and cycles > 0
+        )
+
+
+def _fraction_names() -> list[str]:
+    return [name for name in Fractions.__dataclass_fields__ if not name.endswith("_state")]
