@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,8 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace.counter_csv import looks_like_table, read_csv
 from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.rocpd import read_rocpd
+from rocm_perf_lab.trace.rocprofv3_json import GZIP, read_rocprofv3_json
 from rocm_perf_lab.trace.sqlite_file import MAGIC, check_regular, reason
 
 _CHUNK = 1 << 20
@@ -48,6 +51,10 @@ def _reader(path: Path) -> Callable[[Path], list[Trace]]:
     head = _start(path, 512)
     if head.startswith(MAGIC):
         return read_rocpd
+    if head.startswith(GZIP) or head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
+        return read_rocprofv3_json
+    if looks_like_table(_start(path, 1 << 17)):
+        return read_csv
     raise BadInput(
         f"{path} is neither a rocpd database nor rocprofv3's JSON nor a counter table.",
         "Give rocprofv3's *_results.db, *_results.json or counter CSV files.",

@@ -6,6 +6,7 @@ The rule, applied to timing traces and counter traces apart:
    times are no evidence. Every other trace is a timing trace.
 2. On one machine, traces whose process windows overlap are processes of one run. So are traces
    one after the other with the same parent process and different commands: a script's children.
+   A CSV table is always a run of its own: it may lack times.
    Everything else on one machine is another run, a repeat if the command is the same.
 3. Clocks of different machines cannot be compared. Machines that recorded equally many runs of
    the same command are taken as ranks: the first runs of each belong together, then the second
@@ -108,7 +109,8 @@ def _place(part: _Part, runs: list[list[_Part]], notes: list[str]) -> None:
     """Add a part (they come by start) to the run it belongs to, or start another run."""
     if runs:
         last = runs[-1]
-        if part.start_ns < max(p.end_ns for p in last):
+        tables = any(s.format == "csv" for p in (part, *last) for s in p.trace.sources)
+        if part.start_ns < max(p.end_ns for p in last) and not tables:
             last.append(part)
             return
         siblings = frozenset().union(*(p.parents for p in last)) & part.parents

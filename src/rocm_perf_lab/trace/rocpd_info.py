@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from rocm_perf_lab.trace import vgpr
 from rocm_perf_lab.trace.columns import MISSING, as_integer, int_column, ordinary_text, positions
+from rocm_perf_lab.trace.describe import (
+    agent_properties,
+    json_object,
+    kernel_name,
+    kernel_symbol,
+    number,
+    unknown_kernel,
+)
 from rocm_perf_lab.trace.model import Agent, IntColumn, KernelSymbol, Process
 
 if TYPE_CHECKING:
     from rocm_perf_lab.trace.rocpd import Dataset
 
 T = TypeVar("T")
-
-_KD = re.compile(r"(\.kd| \(\.kd\)| \[clone \.kd\])$")
 
 
 @dataclass
@@ -33,8 +34,8 @@ class Lookup(Generic[T]):
     def index(self, ids: IntColumn) -> IntColumn:
         return positions(self.ids, ids)
 
-    def get(self, number: object) -> T | None:
-        at = int(positions(self.ids, np.array([as_integer(number)]))[0])
+    def get(self, own_id: object) -> T | None:
+        at = int(positions(self.ids, np.array([as_integer(own_id)]))[0])
         return self.items[at] if at >= 0 else None
 
 
@@ -62,20 +63,6 @@ class Kernels(Lookup[KernelSymbol]):
         return np.where(at < 0, first + np.searchsorted(lost, ids), at)
 
 
-def unknown_kernel(number: int) -> KernelSymbol:
-    name = "<unknown kernel>" if number == MISSING else f"<unknown kernel {number}>"
-    return KernelSymbol(0, name, None, None, None, None, None, None, None, None)
-
-
-def kernel_name(*candidates: object) -> str | None:
-    """The first usable of several recorded names, without the descriptor's suffix."""
-    for candidate in candidates:
-        name = _KD.sub("", (ordinary_text(candidate) or "").strip())
-        if name:
-            return name
-    return None
-
-
 def strings(data: Dataset) -> Lookup[str]:
     rows = data.rows("string", "id", "string")
     ids, _ = int_column([row[0] for row in rows])
@@ -97,8 +84,8 @@ def processes(data: Dataset, source: int) -> Processes:
             begin = finish = None
         found.append(
             Process(
-                pid=_number(pid),
-                parent_pid=_number(ppid),
+                pid=number(pid),
+                parent_pid=number(ppid),
                 guid=data.guid,
                 command=ordinary_text(command),
                 hostname=hostname,
@@ -127,10 +114,10 @@ def agents(data: Dataset, owners: Processes) -> Lookup[Agent]:
         *"id pid type name model_name product_name absolute_index extdata".split(),
     )
     found = []
-    for number, pid, kind, name, model, product, index, extdata in rows:
+    for own_id, pid, kind, name, model, product, index, extdata in rows:
         facts = json_object(extdata)
         handle = facts.get("id")
-        absolute = _number(index)
+        absolute = number(index)
         found.append(
             Agent(
                 process=int(owners.index(np.array([as_integer(pid)]))[0]),
@@ -138,8 +125,8 @@ def agents(data: Dataset, owners: Processes) -> Lookup[Agent]:
                 architecture=ordinary_text(name) or "",
                 model_name=ordinary_text(model) or "",
                 product_name=ordinary_text(product) or "",
-                handle=_number(handle.get("handle") if isinstance(handle, dict) else handle),
-                index=absolute if absolute is not None else _number(number),
+                handle=number(handle.get("handle") if isinstance(handle, dict) else handle),
+                index=absolute if absolute is not None else number(own_id),
                 properties=agent_properties(facts),
             )
         )
@@ -159,7 +146,7 @@ def kernels(data: Dataset, owners: Processes, devices: Lookup[Agent]) -> Kernels
     )
     accum_never_seen = not any(as_integer(row[7]) > 0 for row in rows)
     found = []
-    for number, pid, code_object, mangled, display, sgprs, arch, accum, lds, scratch, extra in rows:
+    for own_id, pid, code_object, mangled, display, sgprs, arch, accum, lds, scratch, extra in rows:
         name = kernel_name(display)
         if name is None:
             facts = json_object(extra)
@@ -174,102 +161,20 @@ def kernels(data: Dataset, owners: Processes, devices: Lookup[Agent]) -> Kernels
         found.append(
             kernel_symbol(
                 process=int(owners.index(np.array([as_integer(pid)]))[0]),
-                name=name or f"<unnamed kernel {as_integer(number)}>",
+                name=name or f"<unnamed kernel {as_integer(own_id)}>",
                 mangled=kernel_name(mangled),
-                code_object_id=_number(code_object),
+                code_object_id=number(code_object),
                 architecture=architecture,
-                sgprs=_number(sgprs),
-                arch_vgprs=_number(arch),
-                accum_vgprs=_number(accum),
-                lds=_number(lds),
-                scratch=_number(scratch),
+                sgprs=number(sgprs),
+                arch_vgprs=number(arch),
+                accum_vgprs=number(accum),
+                lds=number(lds),
+                scratch=number(scratch),
                 accum_never_seen=accum_never_seen,
             )
         )
     ids, _ = int_column([row[0] for row in rows])
     return Kernels(ids, found)
-
-
-def kernel_symbol(
-    *,
-    process: int,
-    name: str,
-    mangled: str | None,
-    code_object_id: int | None,
-    architecture: str,
-    sgprs: int | None,
-    arch_vgprs: int | None,
-    accum_vgprs: int | None,
-    lds: int | None,
-    scratch: int | None,
-    accum_never_seen: bool,
-) -> KernelSymbol:
-    counts = vgpr.true_counts(architecture, arch_vgprs, accum_vgprs, accum_never_seen)
-    return KernelSymbol(
-        process=process,
-        name=name,
-        mangled_name=mangled,
-        code_object_id=code_object_id,
-        sgprs=sgprs,
-        arch_vgprs=counts.arch,
-        accum_vgprs=counts.accum,
-        total_vgprs=counts.total,
-        static_lds_bytes=lds,
-        scratch_bytes=scratch,
-        corrections=counts.corrections,
-    )
-
-
-def json_object(text: object) -> dict[str, Any]:
-    """A JSON object recorded as text; {} for anything else, it is only ever extra."""
-    if not isinstance(text, (str, bytes)):
-        return {}
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def agent_properties(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The scalar facts about a device, its caches (alike ones counted) and its memory banks."""
-    result: dict[str, Any] = {}
-    for key, value in facts.items():
-        name = ordinary_text(key) or ""
-        if isinstance(value, str):
-            result[name] = ordinary_text(value)
-        elif isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
-            result[name] = value
-    caches: dict[tuple[tuple[str, int], ...], int] = {}
-    for cache in _objects(facts.get("caches")):
-        shape = tuple(
-            (name, int(cache[name]))
-            for name in ("level", "size", "cache_line_size", "latency")
-            if isinstance(cache.get(name), int)
-        )
-        caches[shape] = caches.get(shape, 0) + 1
-    if caches:
-        result["caches"] = tuple({**dict(shape), "count": n} for shape, n in sorted(caches.items()))
-    banks = tuple(
-        {
-            name: bank[name]
-            for name in ("width", "mem_clk_max", "size_in_bytes", "heap_type")
-            if isinstance(bank.get(name), int)
-        }
-        for bank in _objects(facts.get("mem_banks"))
-    )
-    if banks:
-        result["mem_banks"] = banks
-    return dict(sorted(result.items()))
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _number(value: object) -> int | None:
-    number = as_integer(value)
-    return number if number >= 0 else None
 
 
 def _time(*candidates: object) -> int | None:
