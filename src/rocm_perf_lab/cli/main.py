@@ -19,6 +19,8 @@ PROGRAM = "rocm-perf"
 
 # name -> (module, one-line summary)
 COMMANDS: dict[str, tuple[str, str]] = {
+    "profile": ("rocm_perf_lab.cli.profile", "Run a program under rocprofv3: what limits it?"),
+    "analyze": ("rocm_perf_lab.cli.analyze", "The same for existing traces; needs no GPU."),
     "arch": ("rocm_perf_lab.cli.arch", "Show the numbers the verdicts rest on, with sources."),
     "explain": ("rocm_perf_lab.cli.explain", "Say what a bottleneck verdict means."),
     "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile HIP programs, with hipcc's own options."),

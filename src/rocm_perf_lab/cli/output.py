@@ -20,7 +20,11 @@ def print_profile(
     elif quiet:
         print(document.runtime_ms if document.runtime_ms is not None else document.host_wall_ms)
     else:
-        Console(highlight=False).print(summary(document))
+        console = Console(highlight=False)
+        with console.capture() as text:
+            console.print(summary(document))
+        # Table cells are padded; a pipe should not see it.
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in text.get().splitlines()))
     warn_unstable(document)
     if folder is not None and not quiet:
         Console(stderr=True, highlight=False).print(

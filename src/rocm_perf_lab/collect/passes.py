@@ -6,6 +6,7 @@ Timing runs and counter runs are separate: counter collection serialises dispatc
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,10 +40,16 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Passes:
-    """What counter or thread-trace passes left behind, and what went wrong with the others."""
+class CounterPasses:
+    """Per pass, the files its processes wrote; and what went wrong with the others."""
 
-    files: tuple[Path, ...]
+    files: tuple[tuple[Path, ...], ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ThreadTraces:
+    folders: tuple[Path, ...]
     notes: tuple[str, ...]
 
 
@@ -95,13 +102,13 @@ def counter_passes(
     profiler: rocprofv3.Profiler,
     groups: Sequence[Sequence[str]],
     kernel_regex: str | None,
-) -> Passes:
+) -> CounterPasses:
     """One run per group, or one for all where the version takes several.
 
     A pass that fails costs its counters, not the profile: they become null with this reason.
     """
     batches = [groups] if profiler.repeats_pmc else [[group] for group in groups]
-    files: list[Path] = []
+    files: list[tuple[Path, ...]] = []
     notes: list[str] = []
     for i, batch in enumerate(batches, 1):
         name = f"counters-{i}"
@@ -114,11 +121,21 @@ def counter_passes(
             counters = ", ".join(c for group in batch for c in group)
             notes.append(f"counter pass {i} {what}; not collected: {counters}")
             continue
-        files += found
-    return Passes(tuple(files), tuple(notes))
+        files += by_pass(out, found)
+    return CounterPasses(tuple(files), tuple(notes))
 
 
-def thread_trace(job: Job, profiler: rocprofv3.Profiler, kernel: str) -> Passes:
+def by_pass(out: Path, files: Sequence[Path]) -> list[tuple[Path, ...]]:
+    """Files of one rocprofv3 run by pass: several passes lie in pass_<n>/ or pmc_<n>/."""
+    passes: dict[str, list[Path]] = {}
+    for file in files:
+        folder = file.relative_to(out).parts[0]
+        own = folder if re.fullmatch(r"(pass|pmc)_\d+", folder) else ""
+        passes.setdefault(own, []).append(file)
+    return [tuple(found) for found in passes.values()]
+
+
+def thread_trace(job: Job, profiler: rocprofv3.Profiler, kernel: str) -> ThreadTraces:
     """One thread-trace run limited to `kernel`, once more on CU 0 if no wave was caught."""
     if not profiler.takes_att:
         raise MissingTool(
@@ -138,9 +155,9 @@ def thread_trace(job: Job, profiler: rocprofv3.Profiler, kernel: str) -> Passes:
             )
             break
         if any(out.rglob("se*_sm*_sl*_wv*.json")):
-            return Passes((out,), ())
+            return ThreadTraces((out,), ())
         notes.append(f"no wave of {kernel} was traced on {'CU 0' if target_cu == 0 else 'CU 1'}")
-    return Passes((), tuple(notes))
+    return ThreadTraces((), tuple(notes))
 
 
 def _plain(job: Job, what: str) -> process.Outcome:

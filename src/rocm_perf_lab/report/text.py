@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -85,7 +86,7 @@ def _kernel_table(profile: ProfileDocument) -> Table:
     table.add_column("Limited by", no_wrap=True)
     for kernel in profile.kernels[:MOST_KERNELS]:
         table.add_row(
-            short_name(kernel.kernel.name, 60) + (" (runtime helper)" if kernel.helper else ""),
+            short_name(kernel.kernel.name, 60) + (" (helper)" if kernel.helper else ""),
             f"{kernel.dispatches:,}",
             f"{kernel.total_ms:.4g}",
             _percent(kernel.share),
@@ -116,7 +117,8 @@ def _facts(profile: ProfileDocument) -> list[tuple[str, str]]:
         rows.append(("Critical path", _critical_path(profile)))
     if profile.bottleneck is not None:
         b = profile.bottleneck
-        rows.append(("Bottleneck", f"{b.bottleneck} ({b.confidence} confidence)"))
+        sure = "" if b.confidence == "none" else f" ({b.confidence} confidence)"
+        rows.append(("Bottleneck", b.bottleneck + sure))
     rows += [(field, f"not known: {why}") for field, why in profile.reasons.items()]
     return rows
 
@@ -138,18 +140,24 @@ def _spread(stability: Stability | None) -> str:
 
 def _launch(kernel: KernelProfile) -> str:
     k = kernel.kernel
-    groups = " x ".join(str(-(-g // max(b, 1))) for g, b in zip(k.grid, k.block, strict=True))
-    return f"{groups} workgroups of {' x '.join(map(str, k.block))}"
+    groups = [-(-g // max(b, 1)) for g, b in zip(k.grid, k.block, strict=True)]
+    return f"{_size(groups)} workgroups of {_size(k.block)} threads"
+
+
+def _size(extent: Sequence[int]) -> str:
+    """2048, 64 x 32: trailing ones say nothing."""
+    used = max((i for i, n in enumerate(extent) if n != 1), default=0) + 1
+    return " x ".join(f"{n:,}" for n in extent[:used])
 
 
 def _occupancy(kernel: KernelProfile) -> str:
     o = kernel.occupancy
-    if o.theoretical is None:
+    if o.theoretical is None or o.waves_per_simd is None:
         return f"not known: {o.reason}"
     r = kernel.resources
     use = f"{r.vgpr_per_thread} VGPRs + {r.agpr_per_thread} AGPRs, {r.lds_bytes} B LDS"
     return (
-        f"{_percent(o.theoretical)} in theory, {o.waves_per_simd} waves/SIMD, "
+        f"{_percent(o.theoretical)} in theory, {o.waves_per_simd:g} waves/SIMD, "
         f"limited by {o.limiter} ({use})"
     )
 

@@ -128,6 +128,7 @@ class ProfileDocument(Document):
     host_wall_ms: float | None = Field(
         default=None, description="only with --no-rocprof: host time of the whole program"
     )
+    host_wall_stability: Stability | None = None
     stability: Stability | None
     resources: Resources | None
     occupancy: Occupancy | None

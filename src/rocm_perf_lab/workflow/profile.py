@@ -1,0 +1,106 @@
+"""Profile a program: collect under rocprofv3, then analyze what was collected."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+
+from rocm_perf_lab.analyze import runtime
+from rocm_perf_lab.analyze.runtime import stability
+from rocm_perf_lab.arch.counters import counter_groups
+from rocm_perf_lab.arch.load import lookup
+from rocm_perf_lab.arch.model import CeilingKind
+from rocm_perf_lab.collect import passes, rocprofv3
+from rocm_perf_lab.device.target import choose
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace.merge import merge
+from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.read import read_traces
+from rocm_perf_lab.trace.recording import Recording
+from rocm_perf_lab.workflow.analyze import analyze_recording, read_att
+from rocm_perf_lab.workflow.documents import Documents, host_timed_document
+from rocm_perf_lab.workflow.provenance import provenance
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    program: str
+    arguments: tuple[str, ...] = ()
+    runs: int = 3
+    counters: bool = True
+    att: bool = False
+    kernel: str | None = None
+    ceilings: CeilingKind = "measured"
+    timeout_s: float = 600.0
+    device: str = "auto"
+    rocprof: bool = True
+
+
+def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None) -> Documents:
+    """Run the program as often as needed, keep everything in `folder`, return the verdict."""
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    program = passes.resolve(options.program)
+    target = choose(options.device, profiled=options.rocprof)
+    job = passes.Job(
+        program=(program, *options.arguments),
+        folder=folder,
+        environment=target.environment,
+        timeout_s=options.timeout_s,
+        tell=tell,
+    )
+    if not options.rocprof:
+        wall = np.array(passes.host_runs(job, options.runs))
+        return host_timed_document(
+            stability(wall), provenance([], None, None, started, platform.node())
+        )
+
+    profiler = rocprofv3.find(target.profiler)
+    passes.warm_up(job)
+    files = passes.timing_runs(job, profiler, options.runs)
+    timing = [_one_run(found) for found in files]
+    times = runtime.measure(timing, options.kernel)
+    if times.dominant is None:
+        raise BadInput(
+            f"{Path(program).name} launched no kernel",
+            hint="check that it uses the GPU: the trace holds no dispatch",
+        )
+    dominant = times.kernels[times.dominant]
+    notes: list[str] = []
+    counted: list[Trace] = []
+    if options.counters:
+        gpu = lookup(dominant.agent) if dominant.agent else None
+        if gpu is None:
+            notes.append("No counters were collected: this GPU's architecture is not known.")
+        else:
+            groups = counter_groups(gpu.architecture)
+            found = passes.counter_passes(job, profiler, groups, options.kernel)
+            notes += found.notes
+            counted = [_one_run(files) for files in found.files]
+    att: tuple[Path, ...] = ()
+    if options.att:
+        traced = passes.thread_trace(job, profiler, dominant.name)
+        notes += traced.notes
+        att = traced.folders
+    return analyze_recording(
+        Recording(tuple(timing), tuple(counted)),
+        read_att(att, tell),
+        kernel=options.kernel,
+        ceilings=options.ceilings,
+        notes=notes,
+        started=started,
+        host=platform.node(),
+        relative_to=folder,
+        tell=tell,
+    )
+
+
+def _one_run(files: Sequence[Path]) -> Trace:
+    """All processes of one run. Which run a file belongs to is known here, not guessed."""
+    return merge(read_traces(files))

@@ -1,0 +1,74 @@
+"""Where a result came from: the tool, the command, the device, the input files."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rocm_perf_lab import __version__
+from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.schema.common import DeviceInfo, InputFile, Provenance
+from rocm_perf_lab.trace.model import Agent, Source, Trace
+
+_SECRET = re.compile(r"(token|secret|passw|api[-_]?key|credential)", re.IGNORECASE)
+_HIDDEN = "***"
+
+
+def provenance(
+    traces: Sequence[Trace],
+    agent: Agent | None,
+    gpu: Gpu | None,
+    started: str | None = None,
+    host: str | None = None,
+    relative_to: Path | None = None,
+) -> Provenance:
+    """`started` and `host` are of a run made now; an analysis of old files leaves them out."""
+    virtual = any(trace.virtual for trace in traces)
+    hosts = sorted({p.hostname for t in traces for p in t.processes if p.hostname})
+    return Provenance(
+        tool_version=__version__,
+        command=without_secrets(["rocm-perf", *sys.argv[1:]]),
+        started=started,
+        host=host or (", ".join(hosts) if hosts else None),
+        device=DeviceInfo(
+            kind="virtual" if virtual else "hardware" if traces else "unknown",
+            name=gpu_name(agent, gpu),
+            architecture=agent.architecture if agent else None,
+        ),
+        rocm=next((t.rocm_version for t in traces if t.rocm_version), None),
+        inputs=_inputs((s for t in traces for s in t.sources), relative_to),
+    )
+
+
+def gpu_name(agent: Agent | None, gpu: Gpu | None) -> str | None:
+    recorded = (agent.product_name or agent.model_name) if agent else None
+    return recorded or (gpu.product if gpu else None)
+
+
+def without_secrets(command: Sequence[str]) -> list[str]:
+    """The command line with the values of arguments that look like secrets left out."""
+    shown: list[str] = []
+    hide_next = False
+    for argument in command:
+        name, equals, _ = argument.partition("=")
+        if hide_next:
+            shown.append(_HIDDEN)
+            hide_next = False
+        elif equals and _SECRET.search(name):
+            shown.append(f"{name}={_HIDDEN}")
+        else:
+            shown.append(argument)
+            hide_next = argument.startswith("-") and bool(_SECRET.search(argument))
+    return shown
+
+
+def _inputs(sources: Iterable[Source], relative_to: Path | None) -> list[InputFile]:
+    found = {}
+    for source in sources:
+        path = source.path
+        if relative_to is not None and path.is_relative_to(relative_to):
+            path = path.relative_to(relative_to)
+        found[str(path)] = InputFile(path=str(path), sha256=source.sha256)
+    return [found[path] for path in sorted(found)]
