@@ -48,12 +48,29 @@ struct Inst {
   bool bound_ctrl = false;
   uint8_t op_sel = 0;       // VOP3 op_sel incl. the destination bit 3
   uint8_t cbsz = 0, abid = 0, blgp = 0;
-  bool gds = false, glc = false, slc = false, scc = false, nt = false, lds = false, offen = false, idxen = false;
-  uint16_t max_vgpr = 0, max_agpr = 0;  // registers needed: one past the highest used
+  bool gds = false, lds = false, offen = false, idxen = false;
+  bool glc = false;         // sc0 on gfx942; atomics: returns the old value
+  bool slc = false;         // nt on gfx942
+  bool scc = false;         // sc1 on gfx942
+  uint32_t need = 0;        // registers needed: one past the highest VGPR | one past the highest AGPR << 16
   int32_t imm = 0;          // simm16, memory offset, or offset0 | offset1 << 8
   uint32_t word[3] = {0, 0, 0};
   Source src[3];
+  Source sbase;             // MUBUF: soffset
 };
+
+// Decodes one instruction of up to `words` readable words; false if it is none of `arch`.
+// Constants of vector operands need rows that outlive the instruction: `rows` provides them.
+class ConstantRows {
+ public:
+  virtual ~ConstantRows() = default;
+  virtual uintptr_t vector(uint64_t value) = 0;  // 64 copies of the low word, then 64 of the high
+  virtual uintptr_t scalar(uint64_t value) = 0;  // low word, high word
+};
+bool decode(const uint32_t* code, unsigned words, Arch arch, ConstantRows& rows, Inst& out);
+
+// Internal reason to leave the loop: MODE changed, so the way of running may change.
+inline constexpr Stop kRemode = Stop(255);
 
 class Program {
  public:

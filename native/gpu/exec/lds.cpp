@@ -1,0 +1,122 @@
+#include "lds.h"
+
+namespace gpu::GPU_EXEC_NS {
+
+void lds_tell(Wave& w, const u32* first, const u32* second, u32 size, bool write, bool atomic) {
+  MemAccess& m = *w.access;
+  m.space = Space::Lds;
+  m.write = write;
+  m.atomic = atomic;
+  m.two = second != nullptr;
+  m.size = u16(size);
+  m.mask = w.exec;
+  m.lds_mask = m.scratch_mask = 0;
+  for (int l = 0; l < 64; ++l) {
+    m.address[l] = first[l];
+    if (second) m.address2[l] = second[l];
+  }
+}
+
+bool lds_check(Wave& w, const Inst* i, u32 offset, u32 size, bool write, u32* address) {
+  const u32* v = row(w, i->src[0].code);
+  u32 high = 0;
+  if (GPU_LIKELY(w.exec == ~u64(0))) {
+    GPU_LANES {
+      address[l] = v[l] + offset;
+      high = address[l] > high ? address[l] : high;
+    }
+  } else {
+    const u32* m = mask_row(w, w.exec);
+    GPU_LANES {
+      address[l] = (v[l] + offset) & m[l];
+      high = address[l] > high ? address[l] : high;
+    }
+  }
+  if (GPU_UNLIKELY(w.access != nullptr)) lds_tell(w, address, nullptr, size, write, false);
+  if (GPU_LIKELY(u64(high) + size <= w.lds_bytes)) return true;
+  for (u64 m = w.exec; m; m &= m - 1) {
+    const int l = __builtin_ctzll(m);
+    if (u64(address[l]) + size > w.lds_bytes) {
+      fault(w, i, FaultKind::LdsOutOfRange, address[l], size, l, write);
+      return false;
+    }
+  }
+  return true;  // no lane is active
+}
+
+namespace {
+
+int swizzle_source(u32 offset, int l) {
+  const int group = l & 32, n = l & 31;
+  if (offset >= 0xc000) {  // rotate
+    const int amount = int((offset >> 5) & 31), mask = int(offset & 31);
+    const int moved = (offset >> 10) & 1 ? n - amount : n + amount;
+    return group | (n & mask) | (moved & 31 & ~mask);
+  }
+  if (offset & 0x8000) return (l & ~3) | int((offset >> (2 * (l & 3))) & 3);
+  return group | (((n & int(offset & 31)) | int((offset >> 5) & 31)) ^ int((offset >> 10) & 31));
+}
+
+}  // namespace
+
+const Inst* ds_swizzle(Wave& w, const Inst* i) {
+  const u32 offset = u32(i->imm) & 0xffff;
+  if (offset >= 0xe000) return unmodelled(w, i);  // FFT patterns
+  const u32* v = row(w, i->src[0].code);
+  alignas(64) u32 out[64];
+  for (int l = 0; l < 64; ++l) {
+    const int from = swizzle_source(offset, l);
+    out[l] = (w.exec >> from) & 1 ? v[from] : 0;
+  }
+  blend(w, row(w, i->dst), out, w.exec);
+  return next(i);
+}
+
+const Inst* ds_permute(Wave& w, const Inst* i) {
+  const u32 *v = row(w, i->src[0].code), *data = row(w, i->src[1].code);
+  alignas(64) u32 out[64] = {};
+  for (u64 m = w.exec; m; m &= m - 1) {
+    const int l = __builtin_ctzll(m);
+    out[((v[l] + u32(i->imm)) >> 2) & 63] = data[l];
+  }
+  blend(w, row(w, i->dst), out, w.exec);
+  return next(i);
+}
+
+const Inst* ds_bpermute(Wave& w, const Inst* i) {
+  const u32 *v = row(w, i->src[0].code), *data = row(w, i->src[1].code);
+  alignas(64) u32 out[64];
+  for (int l = 0; l < 64; ++l) {
+    const u32 from = ((v[l] + u32(i->imm)) >> 2) & 63;
+    out[l] = (w.exec >> from) & 1 ? data[from] : 0;
+  }
+  blend(w, row(w, i->dst), out, w.exec);
+  return next(i);
+}
+
+const Inst* ds_addtid(Wave& w, const Inst* i, bool write) {
+  const u32 base = u32(i->imm) + (w.m0 & 0xffff);
+  for (u64 m = w.exec; m; m &= m - 1) {
+    const int l = __builtin_ctzll(m);
+    const u32 at_ = base + 4u * unsigned(l);
+    if (at_ + 4 > w.lds_bytes) return fault(w, i, FaultKind::LdsOutOfRange, at_, 4, l, write);
+    if (write) memcpy(w.lds + at_, &row(w, i->src[1].code)[l], 4);
+    else memcpy(&row(w, i->dst)[l], w.lds + at_, 4);
+  }
+  return next(i);
+}
+
+const Inst* ds_append_by(Wave& w, const Inst* i, bool up) {
+  const u32 at_ = u32(i->imm) + (w.m0 >> 16), count = u32(__builtin_popcountll(w.exec));
+  if (at_ + 4 > w.lds_bytes) return fault(w, i, FaultKind::LdsOutOfRange, at_, 4, 0, true);
+  u32 old;
+  memcpy(&old, w.lds + at_, 4);
+  const u32 neu = up ? old + count : old - count;
+  memcpy(w.lds + at_, &neu, 4);
+  alignas(64) u32 out[64];
+  splat(out, old);
+  blend(w, row(w, i->dst), out, w.exec);
+  return next(i);
+}
+
+}  // namespace gpu::GPU_EXEC_NS

@@ -1,0 +1,247 @@
+#include "memory_access.h"
+
+namespace gpu::GPU_EXEC_NS {
+
+u8* global_byte(Wave& w, const Inst* i, u64 address, u32 size, bool write, int lane) {
+  if (within(w, address, size, write)) return reinterpret_cast<u8*>(address);
+  const Range* r = w.memory ? w.memory->find(address) : nullptr;
+  if (!r || address + size > r->end) {
+    fault(w, i, FaultKind::Unmapped, address, size, lane, write);
+    return nullptr;
+  }
+  if (write ? !r->writable : !r->readable) {
+    fault(w, i, FaultKind::ReadOnly, address, size, lane, write);
+    return nullptr;
+  }
+  w.last_range = *r;
+  return reinterpret_cast<u8*>(address);
+}
+
+namespace {
+
+void tell(Wave& w, const Access& a, u32 size, bool write, Space space, bool atomic) {
+  MemAccess& m = *w.access;
+  m.space = space;
+  m.write = write;
+  m.atomic = atomic;
+  m.two = false;
+  m.size = u16(size);
+  m.mask = a.mask & ~a.lds & ~a.scratch;
+  m.lds_mask = a.lds & a.mask;
+  m.scratch_mask = a.scratch & a.mask;
+  if (space == Space::Scratch) m.mask = a.mask;
+  memcpy(m.address, a.address, sizeof a.address);
+}
+
+}  // namespace
+
+bool check(Wave& w, const Inst* i, Access& a, u32 size, bool write, u32 align) {
+  if (GPU_UNLIKELY(w.access != nullptr)) {
+    const bool scratch = i->format == u8(Format::SCRATCH);
+    tell(w, a, size, write, scratch ? Space::Scratch : Space::Global, align != 0);
+  }
+  if (align) {
+    for (u64 m = a.mask; m; m &= m - 1) {
+      const int l = __builtin_ctzll(m);
+      if (a.address[l] & (align - 1)) {
+        fault(w, i, FaultKind::Misaligned, a.address[l], size, l, write);
+        return false;
+      }
+    }
+  }
+  const u64 plain = a.mask & ~a.lds & ~a.scratch;
+  if (GPU_LIKELY(plain == ~u64(0))) {
+    u64 lo = a.address[0], hi = a.address[0];
+    for (int l = 1; l < 64; ++l) {
+      lo = a.address[l] < lo ? a.address[l] : lo;
+      hi = a.address[l] > hi ? a.address[l] : hi;
+    }
+    const Range& r = w.last_range;
+    if (GPU_LIKELY(lo >= r.base && hi < r.end && hi + size <= r.end && (write ? r.writable : r.readable))) return true;
+  }
+  for (u64 m = plain; m; m &= m - 1) {
+    const int l = __builtin_ctzll(m);
+    if (GPU_UNLIKELY(!global_byte(w, i, a.address[l], size, write, l))) return false;
+  }
+  for (u64 m = a.mask & a.lds; m; m &= m - 1) {
+    const int l = __builtin_ctzll(m);
+    if (a.address[l] + size > w.lds_bytes) {
+      fault(w, i, FaultKind::LdsOutOfRange, a.address[l], size, l, write);
+      return false;
+    }
+  }
+  for (u64 m = a.mask & a.scratch; m; m &= m - 1) {
+    const int l = __builtin_ctzll(m);
+    if (a.address[l] + size > w.scratch_bytes_per_lane) {
+      fault(w, i, FaultKind::ScratchOutOfRange, a.address[l], size, l, write);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool GlobalAddress::form(Wave& w, const Inst* i, Access& a) {
+  const u32* v = row(w, i->src[0].code);
+  const u64 offset = u64(i64(i->imm));
+  a.mask = w.exec;
+  if (i->src[2].kind == Source::Scalar) {  // a 64-bit scalar base and a 32-bit lane offset
+    const u64 base = read_scalar<u64>(w, i->src[2]) + offset;
+    GPU_LANES a.address[l] = base + v[l];
+  } else {
+    GPU_LANES a.address[l] = (v[l] | (u64(v[64 + l]) << 32)) + offset;
+  }
+  return true;
+}
+
+bool FlatAddress::form(Wave& w, const Inst* i, Access& a) {
+  const u32* v = row(w, i->src[0].code);
+  const u64 offset = u64(i64(i->imm));
+  const u32 shared = u32(w.shared_aperture >> 32), priv = u32(w.private_aperture >> 32);
+  a.mask = w.exec;
+  u32 odd = 0;
+  GPU_LANES {
+    a.address[l] = (v[l] | (u64(v[64 + l]) << 32)) + offset;
+    odd |= u32(v[64 + l] == shared) | u32(v[64 + l] == priv);
+  }
+  if (GPU_UNLIKELY(odd)) {
+    for (u64 m = a.mask; m; m &= m - 1) {
+      const int l = __builtin_ctzll(m);
+      if (v[64 + l] == shared) a.lds |= u64(1) << l;
+      else if (v[64 + l] == priv) a.scratch |= u64(1) << l;
+      else continue;
+      a.address[l] = u32(a.address[l]);
+    }
+  }
+  return true;
+}
+
+bool ScratchAddress::form(Wave& w, const Inst* i, Access& a) {
+  a.mask = a.scratch = w.exec;
+  u32 base = u32(i->imm);
+  if (i->src[2].kind == Source::Scalar) base += read_scalar<u32>(w, i->src[2]);
+  if (i->src[0].kind == Source::Vector) {
+    const u32* v = row(w, i->src[0].code);
+    GPU_LANES a.address[l] = base + v[l];
+  } else {
+    GPU_LANES a.address[l] = base;
+  }
+  // On gfx942 the low half of flat_scratch is not part of the lane's offset: scratch is ours.
+  GPU_LANES a.address[l] = u32(a.address[l]);
+  return true;
+}
+
+// Buffer resource: base [47:0], stride [61:48], swizzle [63]; num_records; add_tid [119].
+bool BufferAddress::form(Wave& w, const Inst* i, Access& a) {
+  const u32* r = &w.sgpr[i->src[2].code];
+  const u64 base = r[0] | (u64(r[1] & 0xffff) << 32);
+  const u32 stride = (r[1] >> 16) & 0x3fff, records = r[2];
+  const bool swizzle = r[1] >> 31, add_tid = (r[3] >> 23) & 1;
+  const u32 index_stride = 8u << ((r[3] >> 21) & 3), element = 2u << ((r[3] >> 19) & 3);
+  const u32* v = row(w, i->src[0].code);
+  const u32 soffset = read_scalar<u32>(w, i->sbase);
+  const OpInfo& op = op_table[i->op];
+  const u32 bytes = op.memory_bytes;
+  a.mask = w.exec;
+  for (u64 m = w.exec; m; m &= m - 1) {
+    const int l = __builtin_ctzll(m);
+    u64 index = i->idxen ? v[l] : 0;
+    const u64 offset = u64(u32(i->imm)) + (i->offen ? v[(i->idxen ? 64 : 0) + l] : 0);
+    if (add_tid) index += u64(l);
+    bool out;
+    u64 at_;
+    if (swizzle) {
+      at_ = (index / index_stride) * index_stride * stride + (offset / element) * element * index_stride +
+            (index % index_stride) * element + offset % element;
+      out = !add_tid && index >= records;
+    } else {
+      at_ = index * stride + offset;
+      // Raw buffers count bytes, structured ones records.
+      out = stride == 0 || !i->idxen ? offset + soffset + bytes > records : index >= records || offset + bytes > stride;
+    }
+    a.address[l] = base + at_ + soffset;
+    if (out) {
+      a.mask &= ~(u64(1) << l);
+      a.zero |= u64(1) << l;
+    }
+  }
+  return true;
+}
+
+void copy_from_scratch(Wave& w, int lane, u64 offset, u8* to, u32 size) {
+  if ((offset & 3) == 0 && size >= 4) {
+    for (u32 n = 0; n < size; n += 4) memcpy(to + n, scratch_byte(w, lane, offset + n), 4);
+    return;
+  }
+  for (u32 n = 0; n < size; ++n) to[n] = *scratch_byte(w, lane, offset + n);
+}
+void copy_to_scratch(Wave& w, int lane, u64 offset, const u8* from, u32 size) {
+  if ((offset & 3) == 0 && size >= 4) {
+    for (u32 n = 0; n < size; n += 4) memcpy(scratch_byte(w, lane, offset + n), from + n, 4);
+    return;
+  }
+  for (u32 n = 0; n < size; ++n) *scratch_byte(w, lane, offset + n) = from[n];
+}
+
+namespace {
+
+struct ScalarAddress {
+  u64 address;
+  bool zero;
+};
+
+ScalarAddress scalar_address(Wave& w, const Inst* i, u32 bytes) {
+  const OpInfo& op = op_table[i->op];
+  u64 offset = u64(i64(i->imm));
+  if (i->src[1].kind == Source::Scalar) offset += read_scalar<u32>(w, i->src[1]);
+  const u32* s = &w.sgpr[i->src[0].code];
+  if (op.flags & kOpBuffer) {
+    const u64 base = s[0] | (u64(s[1] & 0xffff) << 32);
+    const u32 stride = (s[1] >> 16) & 0x3fff;
+    const u64 limit = stride ? u64(s[2]) * stride : s[2];
+    return {(base + (offset & ~u64(3))), offset + bytes > limit};
+  }
+  const u64 base = s[0] | (u64(s[1]) << 32);
+  return {(base + offset) & ~u64(3), false};
+}
+
+void tell_scalar(Wave& w, u64 address, u32 bytes, bool write) {
+  MemAccess& m = *w.access;
+  m.space = Space::Scalar;
+  m.write = write;
+  m.atomic = m.two = false;
+  m.size = u16(bytes);
+  m.mask = 1;
+  m.lds_mask = m.scratch_mask = 0;
+  m.address[0] = address;
+}
+
+}  // namespace
+
+const Inst* scalar_load(Wave& w, const Inst* i) {
+  const u32 count = op_table[i->op].dst_width, bytes = 4 * count;
+  const ScalarAddress a = scalar_address(w, i, bytes);
+  if (GPU_UNLIKELY(w.access != nullptr)) tell_scalar(w, a.address, bytes, false);
+  if (GPU_UNLIKELY(a.zero)) {
+    for (u32 n = 0; n < count; ++n) w.sgpr[i->dst + n] = 0;
+    return next(i);
+  }
+  const u8* p = global_byte(w, i, a.address, bytes, false, 0);
+  if (!p) return nullptr;
+  u32 v[16];
+  memcpy(v, p, bytes);
+  memcpy(&w.sgpr[i->dst], v, bytes);
+  return next(i);
+}
+
+const Inst* scalar_store(Wave& w, const Inst* i) {
+  const u32 count = op_table[i->op].dst_width, bytes = 4 * count;
+  const ScalarAddress a = scalar_address(w, i, bytes);
+  if (GPU_UNLIKELY(w.access != nullptr)) tell_scalar(w, a.address, bytes, true);
+  if (a.zero) return next(i);
+  u8* p = global_byte(w, i, a.address, bytes, true, 0);
+  if (!p) return nullptr;
+  memcpy(p, &w.sgpr[i->dst], bytes);
+  return next(i);
+}
+
+}  // namespace gpu::GPU_EXEC_NS

@@ -1,0 +1,211 @@
+#include "operand.h"
+
+namespace gpu::GPU_EXEC_NS {
+
+namespace {
+
+// Where lane l reads under a DPP control, or -1 for a lane with no source (DPP_CTRL of the ISA
+// manuals; row_newbcast is gfx90a and later).
+int dpp_source(u32 ctrl, int l) {
+  const int row = l & ~15, in_row = l & 15;
+  if (ctrl < 0x100) return (l & ~3) | int((ctrl >> (2 * (l & 3))) & 3);
+  const int n = int(ctrl & 15);
+  switch (ctrl & 0x1f0) {
+    case 0x100: return in_row + n < 16 ? l + n : -1;              // row_shl
+    case 0x110: return in_row - n >= 0 ? l - n : -1;              // row_shr
+    case 0x120: return row | ((in_row - n) & 15);                 // row_ror
+    case 0x150: return row | n;                                   // row_newbcast
+    default: break;
+  }
+  switch (ctrl) {
+    case 0x130: return l + 1 < 64 ? l + 1 : -1;                   // wave_shl
+    case 0x134: return (l + 1) & 63;                              // wave_rol
+    case 0x138: return l - 1;                                     // wave_shr
+    case 0x13c: return (l - 1) & 63;                              // wave_ror
+    case 0x140: return row | (15 - in_row);                       // row_mirror
+    case 0x141: return (l & ~7) | (7 - (l & 7));                  // row_half_mirror
+    case 0x142: return l >= 16 ? row - 1 : -1;                    // row_bcast15: last lane of the row before
+    case 0x143: return l >= 32 ? 31 : -1;                         // row_bcast31
+    default: return l;
+  }
+}
+
+void dpp(Wave& w, const Inst* i, const u32* p, int rows, u32* room, u64& mask) {
+  u64 write = mask;
+  for (int l = 0; l < 64; ++l) {
+    const bool enabled = ((i->dpp_masks >> (4 + l / 16)) & 1) && ((i->dpp_masks >> ((l / 4) & 3)) & 1);
+    int from = dpp_source(i->dpp_ctrl, l);
+    // A source lane that is switched off counts as out of bounds.
+    if (from >= 0 && !((w.exec >> from) & 1)) from = -1;
+    const bool reads = from >= 0;
+    for (int r = 0; r < rows; ++r) room[64 * r + l] = reads ? p[64 * r + from] : 0;
+    if (!enabled || (!reads && !i->bound_ctrl)) write &= ~(u64(1) << l);
+  }
+  mask = write;
+}
+
+u32 select(u32 x, u32 sel, bool sext) {
+  switch (sel) {
+    case 0: case 1: case 2: case 3: {
+      const u32 v = (x >> (8 * sel)) & 255;
+      return sext ? u32(i32(i8(v))) : v;
+    }
+    case 4: case 5: {
+      const u32 v = (x >> (16 * (sel - 4))) & 0xffff;
+      return sext ? u32(i32(i16(v))) : v;
+    }
+    default: return x;
+  }
+}
+
+constexpr bool is_sdwa(u8 format) { return format == u8(Format::SDWA); }
+constexpr bool is_dpp(u8 format) { return format == u8(Format::DPP); }
+
+}  // namespace
+
+const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, u64& mask) {
+  if (rows == 0) return nullptr;
+  const Source& s = i->src[k];
+  const u32* p = at(w, s);
+  if (s.kind == Source::Scalar) {
+    splat(room, p[0]);
+    if (rows == 2) splat(room + 64, p[1]);
+    p = room;
+  } else if (s.kind == Source::Special) {
+    const u64 v = special(w, s.code);
+    splat(room, u32(v));
+    if (rows == 2) splat(room + 64, u32(v >> 32));
+    p = room;
+  }
+  if (i->simple) return p;
+  if (is_dpp(i->format) && k == 0) {
+    alignas(64) u32 moved[128];
+    dpp(w, i, p, rows, moved, mask);
+    memcpy(room, moved, size_t(rows) * 256);
+    p = room;
+  }
+  if (is_sdwa(i->format) && k < 2 && (s.sel != 6)) {
+    for (int l = 0; l < 64; ++l) room[l] = select(p[l], s.sel, s.neg_hi != 0);
+    p = room;
+  }
+  if (mod == Mod::Packed16 || mod == Mod::PackedF16) {
+    if (s.sel == 2 && !s.neg && !s.neg_hi) return p;
+    const u32 flip = mod == Mod::PackedF16 ? (s.neg ? 0x8000u : 0u) | (s.neg_hi ? 0x80000000u : 0u) : 0u;
+    const int lo = s.sel & 1 ? 16 : 0, hi = s.sel & 2 ? 16 : 0;
+    GPU_LANES room[l] = (((p[l] >> lo) & 0xffffu) | ((p[l] >> hi) << 16)) ^ flip;
+    return room;
+  }
+  if (mod == Mod::PackedF32) {
+    if (s.sel == 2 && !s.neg && !s.neg_hi) return p;
+    const u32* lo = s.sel & 1 ? p + 64 : p;
+    const u32* hi = s.sel & 2 ? p + 64 : p;
+    const u32 flip_lo = s.neg ? 0x80000000u : 0u, flip_hi = s.neg_hi ? 0x80000000u : 0u;
+    for (int l = 0; l < 64; ++l) {
+      const u32 x = lo[l] ^ flip_lo, y = hi[l] ^ flip_hi;
+      room[l] = x, room[64 + l] = y;
+    }
+    return room;
+  }
+  if (mod == Mod::Mix) {  // sel bit 1: this source is f16, bit 0: its high half; neg_hi means abs
+    for (int l = 0; l < 64; ++l) {
+      float v = s.sel & 2 ? f16_to_f32((p[l] >> (s.sel & 1 ? 16 : 0)) & 0xffff) : as_f32(p[l]);
+      if (s.neg_hi) v = __builtin_fabsf(v);
+      room[l] = as_u32(s.neg ? -v : v);
+    }
+    return room;
+  }
+  if (!is_sdwa(i->format) && (s.sel & 1)) {
+    GPU_LANES room[l] = p[l] >> 16;
+    p = room;
+  }
+  if (s.neg || s.abs) {
+    const u32 sign = mod == Mod::F16 ? 0x8000u : 0x80000000u;
+    const u32 clear = s.abs ? sign : 0, flip = s.neg ? sign : 0;
+    const int top = mod == Mod::F64 ? 64 : 0;
+    if (rows == 2 && p != room) memcpy(room, p, 512);
+    const u32* q = p == room || rows == 2 ? room : p;
+    GPU_LANES room[top + l] = (q[top + l] & ~clear) ^ flip;
+    p = room;
+  }
+  return p;
+}
+
+namespace {
+
+float omod_f32(float v, u32 omod) { return omod == 1 ? v * 2.0f : omod == 2 ? v * 4.0f : omod == 3 ? v * 0.5f : v; }
+float clamp_f32(float v, bool dx10) { return v != v ? (dx10 ? 0.0f : v) : v < 0.0f ? 0.0f : v > 1.0f ? 1.0f : v == 0.0f ? 0.0f : v; }
+
+void modify(const Wave& w, const Inst* i, u32* out, Mod mod) {
+  const bool dx10 = (w.mode >> 8) & 1;
+  // omod is defined only where the type's denormals are flushed; hardware ignores it otherwise.
+  const u32 denorm = mod == Mod::F32 || mod == Mod::PackedF32 ? (w.mode >> 4) & 3 : (w.mode >> 6) & 3;
+  const u32 omod = denorm & 2 ? 0 : i->omod;
+  for (int l = 0; l < 64; ++l) {
+    switch (mod) {
+      case Mod::F32: {
+        float v = omod_f32(as_f32(out[l]), omod);
+        out[l] = as_u32(i->clamp ? clamp_f32(v, dx10) : v);
+        break;
+      }
+      case Mod::PackedF32:
+        for (int r = 0; r < 128; r += 64)
+          if (i->clamp) out[r + l] = as_u32(clamp_f32(as_f32(out[r + l]), dx10));
+        break;
+      case Mod::F16: {
+        float v = omod_f32(f16_to_f32(out[l] & 0xffff), omod);
+        out[l] = f32_to_f16(i->clamp ? clamp_f32(v, dx10) : v);
+        break;
+      }
+      case Mod::PackedF16:
+        if (i->clamp)
+          out[l] = pack16(f32_to_f16(clamp_f32(f16_to_f32(out[l] & 0xffff), dx10)),
+                          f32_to_f16(clamp_f32(f16_to_f32(out[l] >> 16), dx10)));
+        break;
+      case Mod::F64: {
+        double v = t_f64::get(out, l);
+        v = omod == 1 ? v * 2.0 : omod == 2 ? v * 4.0 : omod == 3 ? v * 0.5 : v;
+        if (i->clamp) v = v != v ? (dx10 ? 0.0 : v) : v <= 0.0 ? 0.0 : v > 1.0 ? 1.0 : v;
+        t_f64::put(out, l, v);
+        break;
+      }
+      default: break;
+    }
+  }
+}
+
+}  // namespace
+
+void finish(Wave& w, const Inst* i, u32* out, Mod mod, int rows, u64 mask) {
+  u32* dst = row(w, i->dst);
+  if (GPU_UNLIKELY(!i->simple)) {
+    if (i->clamp || i->omod) modify(w, i, out, mod);
+    const OpInfo& op = op_table[i->op];
+    if (is_sdwa(i->format) && i->dst_sel != 6) {
+      const u32 bits = i->dst_sel < 4 ? 8 : 16, shift = i->dst_sel < 4 ? 8 * i->dst_sel : 16 * (i->dst_sel - 4u);
+      const u32 field = ((1u << bits) - 1) << shift;
+      for (int l = 0; l < 64; ++l) {
+        u32 v = (out[l] << shift) & field;
+        if (i->dst_unused == 2) v |= dst[l] & ~field;
+        else if (i->dst_unused == 1) {
+          const u32 up = 32 - bits - shift;
+          v = u32(i32(v << up) >> up);
+        }
+        out[l] = v;
+      }
+    } else if (op.dst_half == DstHalf::Opsel || op.dst_half == DstHalf::Word) {
+      const bool high = i->op_sel & 8;
+      for (int l = 0; l < 64; ++l)
+        out[l] = high ? (dst[l] & 0xffffu) | (out[l] << 16) : (dst[l] & 0xffff0000u) | (out[l] & 0xffffu);
+    } else if (op.dst_half == DstHalf::Byte) {
+      const u32 shift = 8 * ((i->op_sel >> 2) & 3);
+      for (int l = 0; l < 64; ++l) out[l] = (dst[l] & ~(255u << shift)) | ((out[l] & 255u) << shift);
+    } else if (op.dst_half == DstHalf::Low) {
+      for (int l = 0; l < 64; ++l) out[l] = (dst[l] & 0xffff0000u) | (out[l] & 0xffffu);
+    } else if (op.dst_half == DstHalf::High) {
+      for (int l = 0; l < 64; ++l) out[l] = (dst[l] & 0xffffu) | (out[l] << 16);
+    }
+  }
+  for (int r = 0; r < rows; ++r) blend(w, dst + 64 * r, out + 64 * r, mask);
+}
+
+}  // namespace gpu::GPU_EXEC_NS

@@ -1,0 +1,112 @@
+// Operands of vector instructions: fetching sources as rows, masks, and writing results back.
+#pragma once
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "math2.h"
+
+namespace gpu::GPU_EXEC_NS {
+
+inline u32* row(Wave& w, u32 n) { return w.vgpr[n]; }
+inline const u32* at(const Wave& w, const Source& s) {
+  const uintptr_t base = s.kind == Source::Constant ? 0 : reinterpret_cast<uintptr_t>(&w);
+  return reinterpret_cast<const u32*>(base + s.at);
+}
+
+inline void splat(u32* row, u32 value) {
+  GPU_LANES row[l] = value;
+}
+
+// A mask as a row of all-ones / zero words, and back.
+inline void expand(u64 mask, u32* out) {
+#if defined(__AVX2__)
+  const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  for (int n = 0; n < 8; ++n) {
+    const __m256i byte = _mm256_and_si256(_mm256_set1_epi32(int(mask >> (8 * n)) & 255), bit);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 8 * n), _mm256_cmpeq_epi32(byte, bit));
+  }
+#else
+  for (int l = 0; l < 64; ++l) out[l] = u32(0) - u32((mask >> l) & 1);
+#endif
+}
+inline u64 collect(const u32* in) {
+  u64 mask = 0;
+#if defined(__AVX2__)
+  for (int n = 0; n < 8; ++n) {
+    const __m256 v = _mm256_loadu_ps(reinterpret_cast<const float*>(in + 8 * n));
+    mask |= u64(u32(_mm256_movemask_ps(v))) << (8 * n);
+  }
+#else
+  for (int l = 0; l < 64; ++l) mask |= u64(in[l] >> 31) << l;
+#endif
+  return mask;
+}
+inline const u32* mask_row(Wave& w, u64 mask) {
+  if (GPU_UNLIKELY(!w.mask_valid || w.mask_exec != mask)) {
+    expand(mask, w.mask_row);
+    w.mask_exec = mask;
+    w.mask_valid = true;
+  }
+  return w.mask_row;
+}
+inline void blend(Wave& w, u32* dst, const u32* src, u64 mask) {
+  if (mask == ~u64(0)) {
+    memcpy(dst, src, 256);
+    return;
+  }
+  const u32* m = mask_row(w, mask);
+  GPU_LANES dst[l] = (src[l] & m[l]) | (dst[l] & ~m[l]);
+}
+
+inline u64 scalar_pair(const Wave& w, const Source& s) {
+  const u32* p = at(w, s);
+  return s.kind == Source::Constant ? p[0] | (u64(p[64]) << 32) : p[0] | (u64(p[1]) << 32);
+}
+inline void write_pair(Wave& w, u32 code, u64 value) {
+  w.sgpr[code] = u32(value);
+  w.sgpr[code + 1] = u32(value >> 32);
+}
+
+// vccz, execz, scc and the apertures have no storage of their own.
+inline u64 special(const Wave& w, u32 code) {
+  switch (code) {
+    case 235: return w.shared_aperture;
+    case 236: return w.shared_aperture + 0xffffffffull;
+    case 237: return w.private_aperture;
+    case 238: return w.private_aperture + 0xffffffffull;
+    case 251: return w.vcc == 0;
+    case 252: return w.exec == 0;
+    case 253: return w.scc;
+    default: return 0;
+  }
+}
+
+// Room for the sources of one instruction once they must be computed.
+struct Buffers {
+  alignas(64) u32 src[3][128];
+};
+
+template <class T>
+inline const u32* fetch(Wave& w, const Inst* i, int k, u32* room) {
+  if constexpr (T::rows == 0) {
+    return nullptr;
+  } else {
+    const Source& s = i->src[k];
+    const u32* p = at(w, s);
+    if (GPU_UNLIKELY(s.kind == Source::Scalar)) {
+      splat(room, p[0]);
+      if constexpr (T::rows == 2) splat(room + 64, p[1]);
+      return room;
+    }
+    return p;
+  }
+}
+
+// The general case: DPP, SDWA, op_sel, modifiers, special values. May clear lanes of `mask`.
+const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, u64& mask);
+// Modifiers of the result, then the write under `mask`. `out` is scratch.
+void finish(Wave& w, const Inst* i, u32* out, Mod mod, int rows, u64 mask);
+
+}  // namespace gpu::GPU_EXEC_NS

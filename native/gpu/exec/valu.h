@@ -1,0 +1,267 @@
+// Wrappers that run the one-lane bodies of the ISA table over a wave.
+#pragma once
+
+#include "operand.h"
+
+namespace gpu::GPU_EXEC_NS {
+
+inline const Inst* next(const Inst* i) { return i + i->words; }
+
+// An Op says: types D, A, B, C; mods; f(a, b, c); optionally sat(a, b, c) for the clamp bit.
+template <class Op>
+inline void each(u32* d, const u32* a, const u32* b, const u32* c) {
+  if constexpr (Op::halves) {
+    // Packed 16-bit: the body applies to both halves.
+    GPU_LANES {
+      u32 x[1], y[1], z[1], lo[1], hi[1];
+      x[0] = a[l] & 0xffffu, y[0] = Op::n > 1 ? b[l] & 0xffffu : 0, z[0] = Op::n > 2 ? c[l] & 0xffffu : 0;
+      Op::D::put(lo, 0, Op::f(Op::A::get(x, 0), Op::B::get(y, 0), Op::C::get(z, 0)));
+      x[0] = a[l] >> 16, y[0] = Op::n > 1 ? b[l] >> 16 : 0, z[0] = Op::n > 2 ? c[l] >> 16 : 0;
+      Op::D::put(hi, 0, Op::f(Op::A::get(x, 0), Op::B::get(y, 0), Op::C::get(z, 0)));
+      d[l] = lo[0] | (hi[0] << 16);
+    }
+  } else if constexpr (Op::pairs) {
+    // Both rows are read before either is written: d may overlap a source by one register.
+    alignas(64) u32 low[64];
+    GPU_LANES Op::D::put(low, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l)));
+    const u32 *a1 = a + 64, *b1 = Op::n > 1 ? b + 64 : b, *c1 = Op::n > 2 ? c + 64 : c;
+    GPU_LANES Op::D::put(d + 64, l, Op::f(Op::A::get(a1, l), Op::B::get(b1, l), Op::C::get(c1, l)));
+    memcpy(d, low, 256);
+  } else {
+    GPU_LANES Op::D::put(d, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l)));
+  }
+}
+
+template <class Op>
+inline void each_sat(u32* d, const u32* a, const u32* b, const u32* c) {
+  for (int l = 0; l < 64; ++l) {
+    if constexpr (Op::halves) {
+      u32 r = 0;
+      for (int s = 0; s < 32; s += 16) {
+        u32 x[1] = {a[l] >> s}, y[1] = {Op::n > 1 ? b[l] >> s : 0}, z[1] = {Op::n > 2 ? c[l] >> s : 0}, o[1];
+        Op::D::put(o, 0, Op::sat(Op::A::get(x, 0), Op::B::get(y, 0), Op::C::get(z, 0)));
+        r |= o[0] << s;
+      }
+      d[l] = r;
+    } else {
+      Op::D::put(d, l, Op::sat(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l)));
+    }
+  }
+}
+
+template <class Op>
+GPU_NOINLINE void valu_general(Wave& w, const Inst* i) {
+  Buffers room;
+  u64 mask = w.exec;
+  const u32* a = prepare(w, i, 0, Op::mod_a, Op::A::rows * (Op::pairs ? 2 : 1), room.src[0], mask);
+  const u32* b = prepare(w, i, 1, Op::mod_b, Op::B::rows * (Op::pairs ? 2 : 1), room.src[1], mask);
+  const u32* c = prepare(w, i, 2, Op::mod_c, Op::C::rows * (Op::pairs ? 2 : 1), room.src[2], mask);
+  alignas(64) u32 out[128];
+  if constexpr (Op::has_sat) {
+    if (i->clamp) each_sat<Op>(out, a, b, c);
+    else each<Op>(out, a, b, c);
+  } else {
+    each<Op>(out, a, b, c);
+  }
+  finish(w, i, out, Op::mod_d, Op::D::rows * (Op::pairs ? 2 : 1), mask);
+}
+
+template <class Op>
+const Inst* valu(Wave& w, const Inst* i) {
+  if (GPU_LIKELY(w.exec == ~u64(0) && i->simple)) {
+    Buffers room;
+    using A2 = std::conditional_t<Op::pairs, t_u64, typename Op::A>;
+    using B2 = std::conditional_t<Op::pairs && Op::n >= 2, t_u64, typename Op::B>;
+    using C2 = std::conditional_t<Op::pairs && Op::n >= 3, t_u64, typename Op::C>;
+    each<Op>(row(w, i->dst), fetch<A2>(w, i, 0, room.src[0]), fetch<B2>(w, i, 1, room.src[1]),
+             fetch<C2>(w, i, 2, room.src[2]));
+  } else {
+    valu_general<Op>(w, i);
+  }
+  return next(i);
+}
+
+template <class Op>
+inline void compare_rows(u32* d, const u32* a, const u32* b) {
+  GPU_LANES d[l] = Op::f(Op::A::get(a, l), Op::B::get(b, l), 0) ? ~0u : 0u;
+}
+
+template <class Op>
+inline u64 compare(Wave& w, const Inst* i) {
+  Buffers room;
+  alignas(64) u32 out[64];
+  u64 mask = w.exec;
+  if (GPU_LIKELY(i->simple)) {
+    compare_rows<Op>(out, fetch<typename Op::A>(w, i, 0, room.src[0]), fetch<typename Op::B>(w, i, 1, room.src[1]));
+  } else {
+    const u32* a = prepare(w, i, 0, Op::mod_a, Op::A::rows, room.src[0], mask);
+    const u32* b = prepare(w, i, 1, Op::mod_b, Op::B::rows, room.src[1], mask);
+    compare_rows<Op>(out, a, b);
+  }
+  return collect(out) & mask;
+}
+template <class Op>
+const Inst* cmp(Wave& w, const Inst* i) {
+  write_pair(w, i->sdst, compare<Op>(w, i));
+  return next(i);
+}
+template <class Op>
+const Inst* cmpx(Wave& w, const Inst* i) {
+  const u64 r = compare<Op>(w, i);
+  write_pair(w, i->sdst, r);
+  w.exec = r;
+  return next(i);
+}
+
+inline void write_carry(Wave& w, const Inst* i, const u32* carry, u64 mask) {
+  write_pair(w, i->sdst, collect(carry) & mask);
+}
+
+// Op::f returns 33 bits: the result and the carry or borrow.
+template <class Op, bool kIn>
+const Inst* carry(Wave& w, const Inst* i) {
+  Buffers room;
+  u64 mask = w.exec;
+  const u32* a = prepare(w, i, 0, Mod::Int, 1, room.src[0], mask);
+  const u32* b = prepare(w, i, 1, Mod::Int, 1, room.src[1], mask);
+  alignas(64) u32 in[64], out[64], flag[64];
+  if constexpr (kIn) expand(scalar_pair(w, i->src[2]), in);
+  GPU_LANES {
+    const u64 r = Op::f(a[l], b[l], kIn ? in[l] & 1u : 0u);
+    out[l] = u32(r);
+    flag[l] = u32(r >> 32);  // the borrow is all ones, a carry is 1
+  }
+  GPU_LANES flag[l] = flag[l] << 31;
+  if (i->clamp) {
+    const bool add = Op::f(1, 1, 0) == 2;
+    for (int l = 0; l < 64; ++l)
+      if (flag[l]) out[l] = add ? ~0u : 0u;
+  }
+  write_carry(w, i, flag, mask);
+  if (i->simple) blend(w, row(w, i->dst), out, mask);
+  else {
+    Inst plain = *i;
+    plain.clamp = 0;
+    finish(w, &plain, out, Mod::Int, 1, mask);
+  }
+  return next(i);
+}
+
+inline const Inst* cndmask(Wave& w, const Inst* i) {
+  Buffers room;
+  u64 mask = w.exec;
+  const u32* a = prepare(w, i, 0, Mod::F32, 1, room.src[0], mask);
+  const u32* b = prepare(w, i, 1, Mod::F32, 1, room.src[1], mask);
+  alignas(64) u32 pick[64], out[64];
+  expand(scalar_pair(w, i->src[2]), pick);
+  GPU_LANES out[l] = (b[l] & pick[l]) | (a[l] & ~pick[l]);
+  finish(w, i, out, Mod::F32, 1, mask);
+  return next(i);
+}
+
+// Bodies with a per-lane flag that goes to sdst.
+template <class Op>
+const Inst* div_scale(Wave& w, const Inst* i) {
+  Buffers room;
+  u64 mask = w.exec;
+  const u32* a = prepare(w, i, 0, Op::mod_a, Op::A::rows, room.src[0], mask);
+  const u32* b = prepare(w, i, 1, Op::mod_b, Op::B::rows, room.src[1], mask);
+  const u32* c = prepare(w, i, 2, Op::mod_c, Op::C::rows, room.src[2], mask);
+  alignas(64) u32 out[128], flag[64];
+  GPU_LANES {
+    bool carry = false;
+    Op::D::put(out, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l), carry));
+    flag[l] = carry ? ~0u : 0u;
+  }
+  write_carry(w, i, flag, mask);
+  finish(w, i, out, Op::mod_d, Op::D::rows, mask);
+  return next(i);
+}
+// Bodies with a per-lane flag read from VCC.
+template <class Op>
+const Inst* div_fmas(Wave& w, const Inst* i) {
+  Buffers room;
+  u64 mask = w.exec;
+  const u32* a = prepare(w, i, 0, Op::mod_a, Op::A::rows, room.src[0], mask);
+  const u32* b = prepare(w, i, 1, Op::mod_b, Op::B::rows, room.src[1], mask);
+  const u32* c = prepare(w, i, 2, Op::mod_c, Op::C::rows, room.src[2], mask);
+  alignas(64) u32 out[128];
+  if (w.vcc == 0) {
+    GPU_LANES Op::D::put(out, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l), false));
+  } else {
+    for (int l = 0; l < 64; ++l)
+      Op::D::put(out, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l), (w.vcc >> l) & 1));
+  }
+  finish(w, i, out, Op::mod_d, Op::D::rows, mask);
+  return next(i);
+}
+
+inline const Inst* readfirstlane(Wave& w, const Inst* i) {
+  Buffers room;
+  const u32* a = fetch<t_u32>(w, i, 0, room.src[0]);
+  w.sgpr[i->sdst] = a[w.exec ? __builtin_ctzll(w.exec) : 0];
+  return next(i);
+}
+inline u32 scalar_value(const Wave& w, const Source& s) {
+  return s.kind == Source::Special ? u32(special(w, s.code)) : at(w, s)[0];
+}
+inline const Inst* readlane(Wave& w, const Inst* i) {
+  Buffers room;
+  const u32* a = fetch<t_u32>(w, i, 0, room.src[0]);
+  w.sgpr[i->sdst] = a[scalar_value(w, i->src[1]) & 63];
+  return next(i);
+}
+inline const Inst* writelane(Wave& w, const Inst* i) {
+  row(w, i->dst)[scalar_value(w, i->src[1]) & 63] = scalar_value(w, i->src[0]);
+  return next(i);
+}
+inline const Inst* mbcnt(Wave& w, const Inst* i, bool high) {
+  Buffers room;
+  u64 mask = w.exec;
+  const u32* a = prepare(w, i, 0, Mod::Int, 1, room.src[0], mask);
+  const u32* b = prepare(w, i, 1, Mod::Int, 1, room.src[1], mask);
+  alignas(64) u32 out[64];
+  for (int l = 0; l < 64; ++l) {
+    const u64 below = (u64(1) << l) - 1;
+    out[l] = u32(__builtin_popcount(a[l] & u32(high ? below >> 32 : below))) + b[l];
+  }
+  finish(w, i, out, Mod::Int, 1, mask);
+  return next(i);
+}
+inline const Inst* mbcnt_lo(Wave& w, const Inst* i) { return mbcnt(w, i, false); }
+inline const Inst* mbcnt_hi(Wave& w, const Inst* i) { return mbcnt(w, i, true); }
+inline const Inst* swap(Wave& w, const Inst* i) {
+  u32 *d = row(w, i->dst), *s = const_cast<u32*>(at(w, i->src[0]));
+  const u32* m = mask_row(w, w.exec);
+  GPU_LANES {
+    const u32 x = d[l], y = s[l];
+    d[l] = (y & m[l]) | (x & ~m[l]);
+    s[l] = (x & m[l]) | (y & ~m[l]);
+  }
+  return next(i);
+}
+inline const Inst* mqsad(Wave& w, const Inst* i) {
+  for (int l = 0; l < 64; ++l) {
+    if (!((w.exec >> l) & 1)) continue;
+    const u64 a = t_u64::get(at(w, i->src[0]), l);
+    const Source& s1 = i->src[1];
+    const u32 b = s1.kind == Source::Vector ? at(w, s1)[l] : scalar_value(w, s1);
+    u32 r[4];
+    for (int n = 0; n < 4; ++n) r[n] = msad_u8(u32(a >> (8 * n)), b) + at(w, i->src[2])[64 * n + l];
+    for (int n = 0; n < 4; ++n) row(w, i->dst)[64 * n + l] = r[n];
+  }
+  return next(i);
+}
+// Each result dword is one dword of one source, chosen by op_sel.
+inline const Inst* pk_mov(Wave& w, const Inst* i) {
+  Buffers room;
+  const u32* a = fetch<t_u64>(w, i, 0, room.src[0]);
+  const u32* b = fetch<t_u64>(w, i, 1, room.src[1]);
+  alignas(64) u32 out[128];
+  memcpy(out, i->src[0].sel & 1 ? a + 64 : a, 256);
+  memcpy(out + 64, i->src[1].sel & 1 ? b + 64 : b, 256);
+  for (int r = 0; r < 2; ++r) blend(w, row(w, i->dst) + 64 * r, out + 64 * r, w.exec);
+  return next(i);
+}
+
+}  // namespace gpu::GPU_EXEC_NS
