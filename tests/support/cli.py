@@ -1,0 +1,34 @@
+"""Run `rocm-perf` as a user does: a process of its own, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def rocm_perf(
+    *arguments: str | Path,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 120,
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rocm_perf_lab", *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "80", **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def complaint(done: subprocess.CompletedProcess[str], code: int) -> str:
+    """What a failing command said; no traceback, nothing on stdout, the documented code."""
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr
+    assert done.stdout == ""
+    return done.stderr
