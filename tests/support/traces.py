@@ -230,3 +230,38 @@ def _columns(rows: list[dict[str, int]]) -> dict[str, Any]:
         nothing = np.zeros(0, dtype=np.int64)
         return {"start_ns": nothing, "end_ns": nothing}
     return {name: np.array([row[name] for row in rows], dtype=np.int64) for name in rows[0]}
+
+
+def check_trace(trace: Trace) -> None:
+    """What holds for every `Trace`, whatever it was read from."""
+    d, c, r = trace.dispatches, trace.copies, trace.regions
+    for table in (d, c, r):
+        for column in vars(table).values():
+            assert len(column) == len(table)
+            assert not np.any(column < -1)
+        assert np.all(table.end_ns >= table.start_ns)
+        assert np.all(np.diff(table.start_ns) >= 0)
+        _within(table.process, trace.processes, missing=False)
+    _within(d.kernel, trace.kernels, missing=False)
+    for column in (d.agent, c.src_agent, c.dst_agent):
+        _within(column, trace.agents)
+    for column in (c.kind, r.name, r.category):
+        _within(column, trace.strings)
+    keys = np.stack([d.start_ns, d.end_ns, d.process, d.dispatch_id])
+    assert np.array_equal(np.lexsort(keys[::-1]), np.arange(len(d)))
+    assert d.workgroup.shape == d.grid.shape == (len(d), 3)
+    for counter in trace.counters.values():
+        assert len(counter.total) == len(counter.maximum) == len(counter.instances) == len(d)
+        known = counter.instances > 0
+        assert np.array_equal(known, np.isfinite(counter.total))
+        assert np.any(known)
+    for process in trace.processes:
+        assert 0 <= process.source < len(trace.sources)
+        if process.start_ns is not None and process.end_ns is not None:
+            assert process.start_ns <= process.end_ns
+    names = [*trace.strings, *trace.notes, *(k.name for k in trace.kernels), *trace.counters]
+    "".join(names).encode()  # no lone surrogates
+
+
+def _within(column: Any, items: Sequence[Any], missing: bool = True) -> None:
+    assert np.all(column >= (-1 if missing else 0)) and np.all(column < max(len(items), 0))

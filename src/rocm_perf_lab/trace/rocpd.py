@@ -183,14 +183,14 @@ def _by_guid(file: SqliteFile, tables: dict[str, Table]) -> list[Dataset]:
             f"SELECT DISTINCT guid, typeof(guid) {other} LIMIT {_MOST_GUIDS}", tuple(guids)
         )
         for guid, kind in found:
-            if kind == b"text" and isinstance(guid, bytes):
-                guids.setdefault(guid.decode("utf-8", "surrogateescape"))
-            else:
+            try:
+                if kind != b"text" or not isinstance(guid, bytes):
+                    raise ValueError("no text")
+                guids.setdefault(guid.decode())
+            except ValueError:
                 strays = True
     if len(guids) >= _MOST_GUIDS:
         raise BadInput(f"{file.path} holds {_MOST_GUIDS} guids or more, which no recording does.")
-    if any("\udc80" <= c <= "\udcff" for guid in guids for c in guid):
-        raise BadInput(f"{file.path} has a guid that is no text: it is damaged.")
     if len(guids) <= 1 and not strays:
         return [Dataset(file, tables, next(iter(guids), None))]
     notes = ["Rows without a guid belong to no process and were left out."] if strays else []

@@ -61,7 +61,7 @@ class SqliteFile:
                 "Wait until the profiler has finished, or roll back with sqlite3 FILE 'VACUUM'.",
             )
         # A row takes some bytes and some steps: a file cannot need more than this, a view can.
-        self._calls_left = 64 + size // 2000
+        self._calls_left = 20 + size // 5000
         self._row_limit = max(size, 1 << 16)
         with self.errors():
             self._db = sqlite3.connect(
@@ -90,11 +90,13 @@ class SqliteFile:
     def errors(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:  # of sqlite3's own message about a broken schema
+            raise BadInput(f"{self.path} is damaged: its schema is no text.") from error
         except sqlite3.Error as error:
             raise self._sentence(error) from error
 
     def _sentence(self, error: sqlite3.Error) -> BadInput:
-        text = str(error)
+        text = ascii(str(error))[1:-1]
         if "locked" in text or "busy" in text:
             return BadInput(
                 f"{self.path} is locked by another program.", "Wait until its writer has finished."
