@@ -20,7 +20,7 @@ def profile(
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to run.")],
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- ARGS...]", help="Its arguments, after two dashes."),
+        typer.Argument(metavar="-- ARGS", help="Its arguments, after two dashes."),
     ] = None,
     runs: Annotated[
         int, typer.Option("--runs", min=1, max=1000, help="Timing runs after one warm-up.")
