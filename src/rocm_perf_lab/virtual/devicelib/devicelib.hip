@@ -8,3 +8,4 @@
 #include "math_misc.h"
 #include "math_special.h"
 #include "math_export.h"
+#include "complex.h"

@@ -37,5 +37,10 @@
 #endif
 
 // Everything here is static: kernels of one program may be compiled by several compilers.
+#if defined(__HIP__)
 #define __HIP_DEVICE_FN__ static inline __attribute__((device, always_inline, unused))
 #define __HIP_BOTH_FN__ static inline __attribute__((host, device, always_inline, unused))
+#else
+#define __HIP_DEVICE_FN__ static inline __attribute__((unused))
+#define __HIP_BOTH_FN__ static inline __attribute__((unused))
+#endif

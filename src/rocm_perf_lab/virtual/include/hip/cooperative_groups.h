@@ -1,0 +1,4 @@
+// CUDA spells it in the plural.
+#pragma once
+
+#include <hip/hip_cooperative_groups.h>
