@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rocm_perf_lab.analyze.graph.columns import NONE, Timeline, dense, stable_order
-from rocm_perf_lab.analyze.graph.model import Bools, Ints
+from rocm_perf_lab.analyze.graph.model import Bools, Index, Ints, Small
 from rocm_perf_lab.analyze.graph.operations import Operations
 from rocm_perf_lab.trace.model import Trace
 
@@ -82,7 +80,7 @@ class Calls:
     of_operation: Ints  # per operation: the call that enqueued it, NONE unknown
     launch_time: Ints  # per operation: when it was enqueued; its start where unknown
     null_streams: Ints  # indices of the streams that handle 0 stood for
-    non_blocking: Bools | None  # per stream; None: not known from the calls
+    blocking: Small  # per stream: 1 waits for the null stream, 0 does not, NONE not known
     thread_silent_since: Ints  # per call: when the thread's previous call of any kind returned
 
     def __len__(self) -> int:
@@ -116,7 +114,9 @@ def calls(trace: Trace, ops: Operations) -> Calls:
     leave = np.maximum(r.end_ns[kept] - ops.origin_ns, enter)
     handle = r.stream_handle[kept]
     events = r.event_handle[kept]
-    event = np.where(events >= 0, dense(process, events), NONE) if len(kept) else events
+    event = np.full(len(kept), NONE, np.int64)
+    with_event = np.flatnonzero(events >= 0)
+    event[with_event] = dense(process[with_event], events[with_event])
 
     # A stream's key: its handle; handles 0 and 1 are the null stream, a per-thread default
     # stream is told by its thread.
@@ -134,10 +134,10 @@ def calls(trace: Trace, ops: Operations) -> Calls:
         call_stream[of_op[first_rows]] = ops.stream[first_rows]
         many[of_op[op_rows]] = ops.stream[op_rows] != call_stream[of_op[op_rows]]
     learnt = has_key & (call_stream >= 0) & (roles != Role.GRAPH_LAUNCH) & ~many
-    stream = _resolve(process, thread, key, enter, learnt, call_stream, has_key)
     # A plain launch's stream is the stream its operation ran on, handle or not.
     direct = (call_stream >= 0) & (roles != Role.GRAPH_LAUNCH)
-    stream = np.where(direct | (stream < 0), call_stream, stream)
+    stream = _resolve(process, thread, key, enter, learnt, call_stream, has_key & ~direct)
+    stream = np.where(stream < 0, call_stream, stream)
 
     on_null = key == NULL_KEY
     null_streams = np.unique(call_stream[learnt & on_null])
@@ -157,12 +157,12 @@ def calls(trace: Trace, ops: Operations) -> Calls:
         # An operation cannot begin before it is enqueued; clocks may disagree a little.
         launch_time=np.minimum(launch_time, ops.start),
         null_streams=null_streams,
-        non_blocking=_non_blocking(roles, r.flags[kept], process, ops, null_streams),
+        blocking=_blocking(roles, r.flags[kept], process, ops),
         thread_silent_since=_silent_since(trace, ops)[kept],
     )
 
 
-def _match(process: Ints, wanted: Ints, other_process: npt.NDArray[Any], offered: Ints) -> Ints:
+def _match(process: Index, wanted: Ints, other_process: Index, offered: Ints) -> Ints:
     """For each (process, correlation id) the first region with it, NONE without."""
     result = np.full(len(wanted), NONE, np.int64)
     if not len(offered) or not len(wanted):
@@ -181,7 +181,7 @@ def _resolve(
     enter: Ints,
     learnt: Bools,
     call_stream: Ints,
-    has_key: Bools,
+    wanted: Bools,
 ) -> Ints:
     """Each call's stream: what its handle stood for at the launch nearest before, else after.
 
@@ -190,8 +190,8 @@ def _resolve(
     """
     result = np.full(len(key), NONE, np.int64)
     rows = np.flatnonzero(learnt)
-    asked = np.flatnonzero(has_key)
-    if not len(rows):
+    asked = np.flatnonzero(wanted)
+    if not len(rows) or not len(asked):
         return result
     anywhere = dense(process, key)
     within = dense(anywhere, thread)
@@ -208,27 +208,22 @@ def _resolve(
     return result
 
 
-def _non_blocking(
-    roles: Ints, flags: Ints, process: Ints, ops: Operations, null_streams: Ints
-) -> Bools | None:
-    """Whether streams were created non-blocking, where every creation of a process agrees.
+def _blocking(roles: Ints, flags: Ints, process: Ints, ops: Operations) -> Small:
+    """Which streams wait for the null stream, where all creations of a process agree.
 
     The created handle is an output of the call and not recorded, so mixed creations cannot be
     told apart.
     """
     created = np.flatnonzero(roles == Role.STREAM_CREATE)
-    if not len(created) or not len(ops):
-        return None
     free = np.maximum(flags[created], 0) & NON_BLOCKING
-    process_of_stream = np.full(int(ops.stream.max()) + 2, NONE, np.int64)
-    process_of_stream[ops.stream] = ops.process
-    result = np.zeros(len(process_of_stream), np.bool_)
+    verdict = np.full(max(ops.process.max(initial=0), process.max(initial=0)) + 1, NONE, np.int8)
     for p in np.unique(process[created]).tolist():
         mine = free[process[created] == p]
-        if mine.min() != mine.max():
-            return None
-        result[process_of_stream == p] = bool(mine[0])
-    result[null_streams] = False
+        if mine.min() == mine.max():
+            verdict[p] = 1 - mine[0]
+    result = np.full(int(ops.stream.max(initial=0)) + 2, NONE, np.int8)
+    result[ops.stream] = verdict[ops.process]
+    result[-1] = NONE  # the place of "no stream"
     return result
 
 

@@ -33,14 +33,34 @@ def previous_in_group(group: npt.NDArray[Any]) -> Ints:
     return result
 
 
+def latest_in_group(group: npt.NDArray[Any], end: Ints) -> Ints:
+    """For each row the one before it in its group that ends last, NONE as above."""
+    order = stable_order(group)
+    begins = np.append(True, group[order][1:] != group[order][:-1])
+    # Ranks by (group, end), so that the running maximum starts afresh with each group.
+    ranked = np.lexsort((end[order], np.cumsum(begins)))
+    rank = np.empty(len(order), np.int64)
+    rank[ranked] = np.arange(len(order))
+    leader = order[ranked[np.maximum.accumulate(rank)]]
+    result = np.full(len(group), NONE, np.int64)
+    result[order[1:]] = np.where(begins[1:], NONE, leader[:-1])
+    result[group < 0] = NONE
+    return result
+
+
 def dense(*keys: npt.NDArray[Any]) -> Ints:
-    """One dense id per distinct combination of the key columns."""
+    """One small non-negative id per distinct combination of the key columns."""
     result = np.zeros(len(keys[0]), np.int64)
+    size = 1
     for key in keys:
+        if not len(key) or key.min() == key.max():
+            continue
         values, inverse = np.unique(key, return_inverse=True)
-        result = result * max(1, len(values)) + inverse
-        if len(keys) > 1:
-            result = np.unique(result, return_inverse=True)[1]
+        result = result * len(values) + inverse
+        size *= len(values)
+        if size >= 1 << 31:  # keep products far from overflow
+            values, result = np.unique(result, return_inverse=True)
+            size = len(values)
     return result
 
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.calls import Calls, Role
-from rocm_perf_lab.analyze.graph.columns import NONE, Timeline, expand, previous_in_group
+from rocm_perf_lab.analyze.graph.columns import (
+    NONE,
+    Timeline,
+    expand,
+    latest_in_group,
+    previous_in_group,
+    stable_order,
+)
 from rocm_perf_lab.analyze.graph.model import SEAM_NS, Bools, Confidence, Edges, Ints, Kind, edges
 from rocm_perf_lab.analyze.graph.operations import Operations
 
@@ -23,7 +30,14 @@ def stream_order(ops: Operations, calls: Calls | None) -> Edges:
     before = previous_in_group(ops.stream)
     dst = np.flatnonzero(before >= 0)
     src = before[dst]
-    result = edges(src, dst, Kind.STREAM, Confidence.HIGH, side_by_side(ops, src, dst))
+    beside = side_by_side(ops, src, dst)
+    if beside.any():
+        # Where operations of a stream do run side by side, the one after them waits for all.
+        longest = latest_in_group(ops.stream, ops.end)[dst]
+        more = (longest != src) & ~side_by_side(ops, longest, dst)
+        src, dst = np.append(src, longest[more]), np.append(dst, dst[more])
+        beside = np.append(beside, np.zeros(int(more.sum()), np.bool_))
+    result = edges(src, dst, Kind.STREAM, Confidence.HIGH, beside)
     if calls is None:
         return result
     call = calls.of_operation
@@ -68,6 +82,7 @@ class Frontier:
         record = self.recorded(calls.event[waits], calls.enter[waits])
         self.waits, self.wait_records = waits[record >= 0], record[record >= 0]
         self._by_wait = Timeline.of(calls.stream[self.waits], calls.enter[self.waits])
+        self._blocking_of = _blocking_streams(ops, calls)
         self.truncated = False
 
     def recorded(self, event: Ints, time: Ints) -> Ints:
@@ -75,30 +90,58 @@ class Frontier:
         row = self._by_event.last_before(event, time, strictly=True)
         return np.where(row >= 0, self._records[row], NONE) if len(self._records) else row
 
-    def at(self, stream: Ints, time: Ints) -> tuple[Ints, Ints]:
-        """Pairs (question, operation): the stream's last operation enqueued before the time,
-        and, through waits enqueued after that one, what those events stood for in turn."""
-        question = np.arange(len(stream))
+    def at(self, rows: Ints) -> tuple[Ints, Ints]:
+        """What was ahead of each of these calls in its stream, as pairs (position in `rows`,
+        operation): the last operation enqueued before it and, through waits enqueued after that
+        one, what their events stood for in turn."""
+        calls = self._calls
+        question = np.arange(len(rows))
         asked, found = [], []
-        budget = EXPANSION_LIMIT * (len(stream) + len(self._calls)) + 1000
+        budget = EXPANSION_LIMIT * (len(rows) + len(calls)) + 1000
         while len(question):
+            stream, time = calls.stream[rows], calls.enter[rows]
+            # The null stream stands for the blocking streams of its process too.
+            null = np.flatnonzero(calls.on_null_stream[rows])
+            process = calls.process[rows[null]]
+            owner, position = expand(
+                np.searchsorted(self._blocking_of[0], process, side="left"),
+                np.searchsorted(self._blocking_of[0], process, side="right"),
+            )
+            budget -= len(owner)
+            if budget < 0:
+                self.truncated = True
+                break
+            question = np.append(question, question[null[owner]])
+            time = np.append(time, time[null[owner]])
+            stream = np.append(stream, self._blocking_of[1][position])
+
             op = self.by_launch.last_before(stream, time, strictly=True)
             hit = op >= 0
             asked.append(question[hit])
             found.append(op[hit])
-            since = np.where(hit, self._calls.launch_time[op], -(1 << 62))
+            since = np.where(hit, calls.launch_time[op], -(1 << 62))
             owner, position = expand(*self._by_wait.between(stream, since, time))
             budget -= len(owner)
             if budget < 0:
                 self.truncated = True
                 break
-            record = self.wait_records[self._by_wait.order[position]]
             question = question[owner]
-            stream, time = self._calls.stream[record], self._calls.enter[record]
+            rows = self.wait_records[self._by_wait.order[position]]
         if not asked:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         pairs = np.unique(np.stack([np.concatenate(asked), np.concatenate(found)]), axis=1)
         return pairs[0], pairs[1]
+
+
+def _blocking_streams(ops: Operations, calls: Calls) -> tuple[Ints, Ints]:
+    """(process, stream) of the streams known to wait for the null stream, by process."""
+    process_of = np.full(len(calls.blocking), NONE, np.int64)
+    process_of[ops.stream] = ops.process
+    blocking = calls.blocking == 1
+    blocking[calls.null_streams] = False
+    streams = np.flatnonzero(blocking)
+    streams = streams[stable_order(process_of[streams])]
+    return process_of[streams], streams
 
 
 def event_waits(ops: Operations, calls: Calls, frontier: Frontier) -> Edges:
@@ -106,7 +149,7 @@ def event_waits(ops: Operations, calls: Calls, frontier: Frontier) -> Edges:
     waits, records = frontier.waits, frontier.wait_records
     dst = frontier.by_launch.first_after(calls.stream[waits], calls.enter[waits])
     live = dst >= 0
-    question, src = frontier.at(calls.stream[records[live]], calls.enter[records[live]])
+    question, src = frontier.at(records[live])
     dst = dst[live][question]
     useful = (src != dst) & (ops.stream[src] != ops.stream[dst])
     return edges(src[useful], dst[useful], Kind.EVENT, Confidence.HIGH)
@@ -127,7 +170,7 @@ def graph_boundaries(ops: Operations, calls: Calls, frontier: Frontier) -> Edges
     launch = call[first]
     elsewhere = calls.stream[launch] != ops.stream[first]
     first, last, launch = first[elsewhere], last[elsewhere], launch[elsewhere]
-    question, src = frontier.at(calls.stream[launch], calls.enter[launch])
+    question, src = frontier.at(launch)
     later = frontier.by_launch.first_after(calls.stream[launch], calls.enter[launch])
     held = (later >= 0) & (later != last)
     return edges(
@@ -144,8 +187,7 @@ def legacy_default_stream(ops: Operations, calls: Calls) -> Edges:
         return _none(Kind.LEGACY_DEFAULT_STREAM)
     on_null = np.isin(ops.stream, calls.null_streams)
     eligible = ~on_null & (ops.stream >= 0)
-    if calls.non_blocking is not None:
-        eligible &= ~calls.non_blocking[ops.stream]
+    eligible &= calls.blocking[ops.stream] != 0
     null_ops, others = np.flatnonzero(on_null), np.flatnonzero(eligible)
     if not len(null_ops) or not len(others):
         return _none(Kind.LEGACY_DEFAULT_STREAM)
@@ -161,13 +203,13 @@ def legacy_default_stream(ops: Operations, calls: Calls) -> Edges:
     first = np.append(True, (before[1:] != before[:-1]) | change) & (before >= 0)
     src = np.concatenate([order[last], null_ops[before[first]]])
     dst = np.concatenate([null_ops[after[last]], order[first]])
-    if calls.non_blocking is None:
-        # Not told by the calls: a stream caught running beside the null stream is non-blocking.
-        other = np.where(on_null[src], ops.stream[dst], ops.stream[src])
-        free = np.unique(other[side_by_side(ops, src, dst)])
-        kept = ~np.isin(other, free)
-        return edges(src[kept], dst[kept], Kind.LEGACY_DEFAULT_STREAM, Confidence.MEDIUM)
-    return edges(src, dst, Kind.LEGACY_DEFAULT_STREAM, Confidence.HIGH)
+    other = np.where(on_null[src], ops.stream[dst], ops.stream[src])
+    known = calls.blocking[other] == 1
+    # Not told by the calls: a stream caught running beside the null stream is non-blocking.
+    free = np.unique(other[side_by_side(ops, src, dst)])
+    kept = known | ~np.isin(other, free)
+    sure = np.where(known, Confidence.HIGH, Confidence.MEDIUM).astype(np.int8)
+    return edges(src[kept], dst[kept], Kind.LEGACY_DEFAULT_STREAM, sure[kept])
 
 
 def _none(kind: Kind) -> Edges:

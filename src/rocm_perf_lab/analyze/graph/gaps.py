@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import Union
-from rocm_perf_lab.analyze.graph.graph import NEVER, Graph
-from rocm_perf_lab.analyze.graph.model import Confidence, Ints, Kind
+from rocm_perf_lab.analyze.graph.graph import Graph
+from rocm_perf_lab.analyze.graph.model import Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.operations import Operations
 
 COPIES, HOST, LAUNCH, SYNC, DEPENDENCY, UNKNOWN = (
@@ -28,7 +28,7 @@ class Gaps:
 
     cause: Ints  # -> CAUSES
     length: Ints
-    name: Ints  # of the ending dispatch, -1 for the gap after the last
+    name: Index  # of the ending dispatch, -1 for the gap after the last
     kernel_busy_ns: int
     copy_busy_ns: int
     busy_ns: int
@@ -39,11 +39,10 @@ def split(graph: Graph, edge: Ints, low: Ints, high: Ints) -> list[tuple[str, In
     e = graph.edges
     kind, src, dst = e.kind[edge], e.src[edge], e.dst[edge]
     sure = e.confidence[edge] > Confidence.LOW
-    op = graph.operation[dst]
-    called = np.where(op >= 0, graph.call_enter[op], NEVER)
+    called = graph.nodes.call_enter[dst]
     launch = (kind == Kind.HOST_LAUNCH) & sure
     # From the anchor's return the host ran; before it, the sync was still coming back.
-    back = np.clip(graph.start[src], low, high)
+    back = np.clip(graph.nodes.start[src], low, high)
     call = np.clip(np.maximum(called, back), low, high)
     result = []
     for cause, where, begin, end in (
@@ -76,7 +75,7 @@ def gaps(graph: Graph, ops: Operations) -> Gaps:
 
     causes, lengths, names = [], [], []
 
-    def add(cause: str, length: Ints, of: Ints) -> None:
+    def add(cause: str, length: Ints, of: Index) -> None:
         kept = length > 0
         causes.append(np.full(int(kept.sum()), CAUSES.index(cause), np.int64))
         lengths.append(length[kept])
@@ -86,7 +85,7 @@ def gaps(graph: Graph, ops: Operations) -> Gaps:
     for cause, begin, stop in split(graph, edge, low[:-1], high[:-1]):
         add(cause, stop - begin - copying.within(begin, stop), name)
     tail = high[-1:] - low[-1:] - copying.within(low[-1:], high[-1:])
-    add(UNKNOWN, tail, np.array([-1]))
+    add(UNKNOWN, tail, np.array([-1], np.int32))
     return Gaps(
         cause=np.concatenate(causes),
         length=np.concatenate(lengths),

@@ -9,7 +9,17 @@ import numpy as np
 from rocm_perf_lab.analyze.graph.calls import Calls, Role
 from rocm_perf_lab.analyze.graph.columns import NONE, Timeline
 from rocm_perf_lab.analyze.graph.device_order import Frontier
-from rocm_perf_lab.analyze.graph.model import CLOCK_SKEW_NS, Bools, Ints
+from rocm_perf_lab.analyze.graph.model import (
+    CLOCK_SKEW_NS,
+    ORIGIN,
+    Bools,
+    Confidence,
+    Edges,
+    Index,
+    Ints,
+    Kind,
+    edges,
+)
 from rocm_perf_lab.analyze.graph.operations import Operations
 
 # A thread silent this long may have been waiting for another thread.
@@ -42,27 +52,17 @@ def syncs(ops: Operations, calls: Calls, frontier: Frontier) -> Syncs:
     has_own = np.zeros(len(calls), np.bool_)
     has_own[own_call] = True
     on_stream = calls.rows(Role.STREAM_SYNC, Role.COPY)
-    on_stream = on_stream[~has_own[on_stream] & (calls.stream[on_stream] >= 0)]
-    question, op = frontier.at(calls.stream[on_stream], calls.enter[on_stream])
+    on_stream = on_stream[~has_own[on_stream]]
+    question, op = frontier.at(on_stream)
     add(on_stream[question], op)
 
     events = calls.rows(Role.EVENT_SYNC)
     record = frontier.recorded(calls.event[events], calls.enter[events])
     events, record = events[record >= 0], record[record >= 0]
-    question, op = frontier.at(calls.stream[record], calls.enter[record])
+    question, op = frontier.at(record)
     add(events[question], op)
 
-    everything = np.ones(len(ops), np.bool_)
-    add(*_covered(ops, calls, calls.rows(Role.DEVICE_SYNC), everything))
-    null_sync = calls.rows(Role.STREAM_SYNC)
-    null_sync = null_sync[calls.on_null_stream[null_sync]]
-    if len(null_sync):
-        blocking = ~np.isin(ops.stream, calls.null_streams)
-        if calls.non_blocking is None:
-            blocking[:] = False
-        else:
-            blocking &= ~calls.non_blocking[ops.stream]
-        add(*_covered(ops, calls, null_sync, blocking))
+    add(*_covered(ops, calls, calls.rows(Role.DEVICE_SYNC)))
 
     calls_of, ops_of = np.concatenate(call), np.concatenate(operation)
     late = ops.start[ops_of] + ops.duration[ops_of] > calls.leave[calls_of] + CLOCK_SKEW_NS
@@ -70,17 +70,16 @@ def syncs(ops: Operations, calls: Calls, frontier: Frontier) -> Syncs:
     return Syncs(calls_of[~late], ops_of[~late], int(late.sum()))
 
 
-def _covered(ops: Operations, calls: Calls, rows: Ints, among: Bools) -> tuple[Ints, Ints]:
+def _covered(ops: Operations, calls: Calls, rows: Ints) -> tuple[Ints, Ints]:
     """Device-wide waits: each sync with the last operation of every stream enqueued before it.
 
     An operation is given to the first sync after its launch only, and of those of one stream
     the last: linear in the operations, and the rest follows from order on the host's thread.
     """
     empty = np.empty(0, np.int64)
-    launched = np.flatnonzero(among)
-    if not len(rows) or not len(launched):
+    if not len(rows):
         return empty, empty
-    launched = launched[np.lexsort((calls.launch_time[launched], ops.stream[launched]))]
+    launched = np.lexsort((calls.launch_time, ops.stream))
     device, device_of_call = _devices(ops, calls, rows)
     threads = np.unique(calls.thread[rows])
     groups = [calls.thread[rows] == t for t in threads.tolist()]
@@ -99,7 +98,7 @@ def _covered(ops: Operations, calls: Calls, rows: Ints, among: Bools) -> tuple[I
     return np.concatenate(call_parts), np.concatenate(op_parts)
 
 
-def _devices(ops: Operations, calls: Calls, rows: Ints) -> tuple[Ints, Ints]:
+def _devices(ops: Operations, calls: Calls, rows: Ints) -> tuple[Index, Ints]:
     """A device key per operation and per sync: the one its thread launched to last."""
     width = int(ops.agent.max(initial=0)) + 2
     several = np.zeros(int(max(ops.process.max(), calls.process.max())) + 1, np.bool_)
@@ -132,6 +131,10 @@ def anchors(calls: Calls, blocking: Ints, asked: Ints) -> Anchors:
     leave = calls.leave[blocking]
     own_line = Timeline.of(calls.thread[blocking], leave)
     own = own_line.last_before(calls.thread[asked], calls.enter[asked])
+    itself = (own >= 0) & (blocking[own] == asked) if len(blocking) else own >= 0
+    own[itself] = own_line.last_before(
+        calls.thread[asked[itself]], calls.enter[asked[itself]], strictly=True
+    )
     threads = np.unique(calls.thread)
     if len(threads) < 2 or not len(blocking):
         return Anchors(own, np.zeros(len(asked), np.bool_))
@@ -151,3 +154,64 @@ def anchors(calls: Calls, blocking: Ints, asked: Ints) -> Anchors:
     guess_time = np.where(guess >= 0, leave[guess], -(1 << 62))
     guessed = guess_time > own_time
     return Anchors(np.where(guessed, guess, own), guessed)
+
+
+@dataclass(frozen=True)
+class Returns:
+    """Returns of waiting calls as nodes to be, by time, and what they and the launches hang on."""
+
+    rows: Ints  # into Calls: the calls that become nodes
+    enter: Ints
+    leave: Ints
+    sync_return: Ints  # per sync pair: which of `rows`
+    sync_operation: Ints
+    contradicted: int
+
+    @staticmethod
+    def of(ops: Operations, calls: Calls | None, frontier: Frontier | None) -> Returns:
+        empty = np.empty(0, np.int64)
+        if calls is None or frontier is None:
+            return Returns(empty, empty, empty, empty, empty, 0)
+        waits = syncs(ops, calls, frontier)
+        # A return after the last operation holds nothing back.
+        live = calls.leave[waits.call] <= ops.span_ns
+        live &= calls.leave[waits.call] > 0
+        rows, which = np.unique(waits.call[live], return_inverse=True)
+        rows_by_leave = np.argsort(calls.leave[rows], kind="stable")
+        place = np.empty(len(rows), np.int64)
+        place[rows_by_leave] = np.arange(len(rows))
+        rows = rows[rows_by_leave]
+        return Returns(
+            rows,
+            calls.enter[rows],
+            calls.leave[rows],
+            place[which],
+            waits.operation[live],
+            waits.contradicted,
+        )
+
+    def edges(self, calls: Calls | None, returns: Index, node_of_op: Index) -> list[Edges]:
+        if calls is None:
+            return []
+        launched = np.flatnonzero(calls.of_operation >= 0)
+        launcher = calls.of_operation[launched]
+        asked = np.concatenate([launcher, self.rows])
+        anchor = anchors(calls, self.rows, asked)
+        hangs = anchor.row >= 0
+        src = np.full(len(asked), ORIGIN, np.int64)
+        src[hangs] = returns[anchor.row[hangs]]
+        since = np.zeros(len(asked), np.int64)
+        since[hangs] = self.leave[anchor.row[hangs]]
+        rigid = calls.enter[asked] - since
+        sure = np.where(anchor.guessed, Confidence.LOW, Confidence.HIGH).astype(np.int8)
+        n = len(launched)
+        return [
+            edges(src[:n], node_of_op[launched], Kind.HOST_LAUNCH, sure[:n], rigid=rigid[:n]),
+            edges(src[n:], returns, Kind.HOST_ORDER, sure[n:], rigid=rigid[n:]),
+            edges(
+                node_of_op[self.sync_operation],
+                returns[self.sync_return],
+                Kind.HOST_SYNC,
+                Confidence.HIGH,
+            ),
+        ]

@@ -13,7 +13,7 @@ from rocm_perf_lab.analyze.graph.finding import (
 )
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, LAUNCH, UNKNOWN, Gaps, gaps
 from rocm_perf_lab.analyze.graph.graph import Graph, build
-from rocm_perf_lab.analyze.graph.model import Confidence, Ints, Kind
+from rocm_perf_lab.analyze.graph.model import Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.operations import Operations, operations
 from rocm_perf_lab.analyze.graph.path import Path, runs, walk
 from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, slack
@@ -39,7 +39,7 @@ def build_and_solve(run: Trace) -> DagFinding:
     explained = span - int(waited[CAUSES.index(UNKNOWN)])
     idle = gaps(graph, ops)
     by_cause = dict(zip(CAUSES, waited.tolist(), strict=True))
-    busy = graph.operation[path.nodes]
+    busy = graph.nodes.operation[path.nodes]
     copying = (busy >= 0) & ops.is_copy[busy] if len(ops) else np.zeros(len(busy), np.bool_)
     by_cause["copies"] += int(path.node_ns[copying].sum())
     by_cause["kernels"] = int(path.node_ns[~copying].sum())
@@ -112,7 +112,7 @@ def _kernels(
     n = len(ops.names)
     span = ops.span_ns
 
-    def per_name(name: Ints, value: Ints) -> Ints:
+    def per_name(name: Index, value: Ints) -> Ints:
         total = np.zeros(n, np.int64)
         np.add.at(total, name, value)
         return total
@@ -121,7 +121,7 @@ def _kernels(
     total = per_name(ops.name, ops.duration)
     smallest = np.full(n, np.iinfo(np.int64).max)
     np.minimum.at(smallest, ops.name, node_slack[graph.node_of_operation])
-    op = graph.operation[path.nodes]
+    op = graph.nodes.operation[path.nodes]
     path_ops, node_ns = op[op >= 0], path.node_ns[op >= 0]
     path_count = np.bincount(ops.name[path_ops], minlength=n)
     path_ns = per_name(ops.name[path_ops], node_ns)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
+Index = npt.NDArray[np.int32]  # rows and nodes: a trace has fewer than 2^31
 Bools = npt.NDArray[np.bool_]
 Small = npt.NDArray[np.int8]
 
+NEVER = -(1 << 62)
 ORIGIN = 0  # the node every replay starts from: the first device operation's start
 
 
@@ -78,8 +81,8 @@ class Edges:
     time between two calls; the rest of the lag is the latency of the kind.
     """
 
-    src: Ints
-    dst: Ints
+    src: Index
+    dst: Index
     kind: Small
     confidence: Small
     after_start: Bools
@@ -100,8 +103,8 @@ class Edges:
 
 
 def edges(
-    src: Ints,
-    dst: Ints,
+    src: npt.NDArray[Any],
+    dst: npt.NDArray[Any],
     kind: Kind,
     confidence: Confidence | Small,
     after_start: Bools | None = None,
@@ -109,8 +112,8 @@ def edges(
 ) -> Edges:
     n = len(src)
     return Edges(
-        src,
-        dst,
+        src.astype(np.int32, copy=False),
+        dst.astype(np.int32, copy=False),
         np.full(n, kind, np.int8),
         confidence if isinstance(confidence, np.ndarray) else np.full(n, confidence, np.int8),
         np.zeros(n, np.bool_) if after_start is None else after_start,
@@ -120,8 +123,8 @@ def edges(
 
 def join(parts: Sequence[Edges]) -> Edges:
     return Edges(
-        np.concatenate([np.empty(0, np.int64), *(p.src for p in parts)]),
-        np.concatenate([np.empty(0, np.int64), *(p.dst for p in parts)]),
+        np.concatenate([np.empty(0, np.int32), *(p.src for p in parts)]),
+        np.concatenate([np.empty(0, np.int32), *(p.dst for p in parts)]),
         np.concatenate([np.empty(0, np.int8), *(p.kind for p in parts)]),
         np.concatenate([np.empty(0, np.int8), *(p.confidence for p in parts)]),
         np.concatenate([np.empty(0, np.bool_), *(p.after_start for p in parts)]),

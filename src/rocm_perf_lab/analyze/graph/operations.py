@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.analyze.graph.columns import NONE
-from rocm_perf_lab.analyze.graph.model import Bools, Ints
+from rocm_perf_lab.analyze.graph.model import Bools, Index, Ints
 from rocm_perf_lab.trace.model import Trace
 
 UNKNOWN = "(unknown kernel)"
@@ -21,15 +21,13 @@ class Operations:
 
     start: Ints
     duration: Ints
-    process: Ints
-    stream: Ints
-    queue: Ints  # NONE for copies
-    agent: Ints
+    process: Index
+    stream: Index
+    queue: Index  # NONE for copies
+    agent: Index
     correlation: Ints
-    graph_exec: Ints
-    graph_node: Ints
     is_copy: Bools
-    name: Ints  # -> names
+    name: Index  # -> names
     names: tuple[str, ...]  # kernels first, then kinds of copy
     kernel_names: int  # how many of `names` are kernels
     origin_ns: int
@@ -54,18 +52,17 @@ def operations(trace: Trace) -> Operations:
     name_id = {name: i for i, name in enumerate(kernels)}
     # One place more, so that kernel -1 finds the unknown one.
     of_kernel = np.array([*(name_id[k.name] for k in trace.kernels), name_id.get(UNKNOWN, 0)])
+    of_kernel = of_kernel.astype(np.int32)
     copy_kinds = np.unique(c.kind)
     names = (*kernels, *(trace.strings[k] if k >= 0 else "copy" for k in copy_kinds.tolist()))
     copy_name = len(kernels) + np.searchsorted(copy_kinds, c.kind)
-    n_copies = len(c)
 
-    def both(dispatch: npt.NDArray[Any], copy: npt.NDArray[Any] | None) -> Ints:
-        other = np.full(n_copies, NONE, np.int64) if copy is None else copy
-        return np.concatenate([dispatch, other]).astype(np.int64, copy=False)
+    def both(dispatch: npt.NDArray[Any], copy: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.concatenate([dispatch, copy.astype(dispatch.dtype)])
 
     start = both(d.start_ns, c.start_ns)
     end = both(d.end_ns, c.end_ns)
-    if n_copies or np.any(start[1:] < start[:-1]):
+    if len(c) or np.any(start[1:] < start[:-1]):
         order = np.lexsort((end, start))
     else:
         order = np.arange(len(start))
@@ -88,11 +85,9 @@ def operations(trace: Trace) -> Operations:
         duration=np.maximum(end - start, 0)[order],
         process=both(d.process, c.process)[order],
         stream=both(d.stream, c.stream)[order],
-        queue=both(d.queue, None)[order],
+        queue=both(d.queue, np.full(len(c), NONE))[order],
         agent=both(d.agent, copy_agent)[order],
         correlation=both(d.correlation, c.correlation)[order],
-        graph_exec=both(d.graph_exec, None)[order],
-        graph_node=both(d.graph_node, None)[order],
         is_copy=(order >= len(d)),
         name=both(of_kernel[d.kernel], copy_name)[order],
         names=names,

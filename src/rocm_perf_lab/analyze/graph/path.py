@@ -25,8 +25,8 @@ class Path:
 
 
 def walk(graph: Graph, nodes: Ints) -> Path:
-    start = graph.start[nodes]
-    end = start + graph.duration[nodes]
+    start = graph.nodes.start[nodes]
+    end = start + graph.nodes.duration[nodes]
     leaves = np.minimum(end, np.append(start[1:], end[-1:]))
     came_from = np.append(0, leaves[:-1])[: len(nodes)]
     edge = graph.binding[nodes]
@@ -38,7 +38,7 @@ def walk(graph: Graph, nodes: Ints) -> Path:
 
 def runs(graph: Graph, ops: Operations, path: Path) -> tuple[PathRun, ...]:
     """Consecutive operations of one name; host waits count for the operation they precede."""
-    op = graph.operation[path.nodes]
+    op = graph.nodes.operation[path.nodes]
     is_op = op >= 0
     if not is_op.any():
         return ()

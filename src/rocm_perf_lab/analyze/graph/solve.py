@@ -7,17 +7,17 @@ work is worth its import.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import stable_order
-from rocm_perf_lab.analyze.graph.graph import NEVER, Graph
-from rocm_perf_lab.analyze.graph.model import ORIGIN, Ints
+from rocm_perf_lab.analyze.graph.graph import Graph
+from rocm_perf_lab.analyze.graph.model import NEVER, ORIGIN, Index, Ints
 
-WORTH_COMPILING = 2_000_000  # edge visits: half a second of plain Python
+WORTH_COMPILING = 5_000_000  # edge visits: a second or two of plain Python
 
 
 def _forward(first: Any, src: Any, weight: Any, start: Any) -> None:
@@ -64,18 +64,18 @@ class Solver:
         self.graph = graph
         self._loops = _compiled() if len(graph.edges) * passes >= WORTH_COMPILING else None
         self.compiled = self._loops is not None
-        weight = graph.weight(graph.duration)
+        weight = graph.weights(slice(None), graph.nodes.duration[graph.edges.src])
         self._first, self._src, self._weight = (
             self._column(c) for c in (graph.first, graph.edges.src, weight)
         )
-        self._finish = np.where(graph.operation >= 0, graph.duration, NEVER)
+        self._finish = np.where(graph.nodes.operation >= 0, graph.nodes.duration, NEVER)
         # A kernel's edges (those out of its dispatches) and nodes, as slices of an order.
         edge_name = node_name[graph.edges.src]
         names = int(node_name.max()) + 1
         self._edges, self._edge_slices = _grouped(edge_name, names)
         self._nodes, self._node_slices = _grouped(node_name, names)
 
-    def _column(self, values: Ints) -> Any:
+    def _column(self, values: Ints | Index) -> Any:
         return values if self.compiled else values.tolist()
 
     def forward(self) -> Ints:
@@ -98,19 +98,21 @@ class Solver:
     def makespan(self) -> int:
         return int((self.forward() + self._finish).max(initial=0))
 
-    def makespan_if(self, name: int, speedup: float | None) -> int:
-        """The makespan with every operation of that name `speedup` times as fast."""
+    def makespans_if(self, name: int, speedups: Sequence[float | None]) -> list[int]:
+        """Makespans with every operation of that name that much faster."""
         graph = self.graph
         edges = self._edges[slice(*self._edge_slices[name : name + 2])]
         nodes = self._nodes[slice(*self._node_slices[name : name + 2])]
-        was = graph.weights(edges, graph.duration[graph.edges.src[edges]])
-        now = graph.weights(edges, faster(graph.duration[graph.edges.src[edges]], speedup))
-        self._put(edges, now)
-        self._finish[nodes] = faster(graph.duration[nodes], speedup)
-        result = self.makespan()
-        self._put(edges, was)
-        self._finish[nodes] = graph.duration[nodes]
-        return result
+        source = graph.nodes.duration[graph.edges.src[edges]]
+        own = graph.nodes.duration[nodes]
+        results = []
+        for speedup in speedups:
+            self._put(edges, graph.weights(edges, faster(source, speedup)))
+            self._finish[nodes] = faster(own, speedup)
+            results.append(self.makespan())
+        self._put(edges, graph.weights(edges, source))
+        self._finish[nodes] = own
+        return results
 
     def _put(self, edges: Ints, values: Ints) -> None:
         if self.compiled:
@@ -137,7 +139,7 @@ def faster(duration: Ints, speedup: float | None) -> Ints:
 def slack(solver: Solver, end_ns: int) -> Ints:
     """Per node, how much later it may begin without moving the end."""
     graph = solver.graph
-    return solver.backward(end_ns - graph.duration) - graph.start
+    return solver.backward(end_ns - graph.nodes.duration) - graph.nodes.start
 
 
 def critical_path(graph: Graph) -> Ints:
@@ -145,7 +147,7 @@ def critical_path(graph: Graph) -> Ints:
     nodes = graph.node_of_operation
     if not len(nodes):
         return np.empty(0, np.int64)
-    end = graph.start[nodes] + graph.duration[nodes]
+    end = graph.nodes.start[nodes] + graph.nodes.duration[nodes]
     node = int(nodes[np.flatnonzero(end == end.max())[-1]])
     before = np.where(graph.binding >= 0, graph.edges.src[graph.binding], ORIGIN).tolist()
     path = []

@@ -19,7 +19,7 @@ from rocm_perf_lab.analyze.graph.graph import Graph
 from rocm_perf_lab.analyze.graph.model import ORIGIN, Confidence, Ints
 from rocm_perf_lab.analyze.graph.solve import Solver, faster
 
-SPEEDUPS: tuple[float | None, ...] = (1.25, 2.0, None)
+SPEEDUPS: tuple[float | None, ...] = (1.25, 2.0, None)  # the last: taken out
 # Edge visits spent on what-ifs: a few seconds, compiled or not.
 COMPILED_BUDGET, PLAIN_BUDGET = 1_000_000_000, 16_000_000
 
@@ -32,7 +32,7 @@ def pinned(graph: Graph) -> Graph:
         src=np.where(loose, ORIGIN, graph.edges.src),
         after_start=graph.edges.after_start & ~loose,
     )
-    return replace(graph, edges=e, lag=np.where(loose, graph.start[e.dst], graph.lag))
+    return replace(graph, edges=e, lag=np.where(loose, graph.nodes.start[e.dst], graph.lag))
 
 
 def unchanged(makespan_ns: int) -> tuple[WhatIf, ...]:
@@ -67,13 +67,13 @@ class Scenarios:
         return tuple(WhatIf(*row) for row in zip(SPEEDUPS, model, still, least, strict=True))
 
     def _curve(self, solver: Solver, name: int, least: list[int]) -> list[int]:
-        without = self._run(solver, name, None)
-        if without == self._end:
-            return [self._end] * len(SPEEDUPS)
-        if without == least[-1]:
+        without = self._run(solver, name, SPEEDUPS[-1:])
+        if without == [self._end]:
+            return without * len(SPEEDUPS)
+        if without == least[-1:]:
             return least
-        return [*(self._run(solver, name, s) for s in SPEEDUPS[:-1]), without]
+        return [*self._run(solver, name, SPEEDUPS[:-1]), *without]
 
-    def _run(self, solver: Solver, name: int, speedup: float | None) -> int:
-        self._budget -= len(solver.graph.edges)
-        return solver.makespan_if(name, speedup)
+    def _run(self, solver: Solver, name: int, speedups: tuple[float | None, ...]) -> list[int]:
+        self._budget -= len(solver.graph.edges) * len(speedups)
+        return solver.makespans_if(name, speedups)
