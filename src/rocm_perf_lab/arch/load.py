@@ -51,7 +51,7 @@ def products(file: Table) -> dict[str, dict[str, Any]]:
 
 def _product(file: Table, name: str, seen: tuple[str, ...]) -> dict[str, Any]:
     if name in seen or name not in file["products"]:
-        raise UsageError(f"{file['architecture']}: product {name} inherits in a circle or nothing")
+        raise ValueError(f"product {name} inherits in a circle or from nothing")
     own = file["products"][name]
     base: dict[str, Any] = {}
     if "inherits" in own:
