@@ -20,7 +20,7 @@ def print_profile(
     elif quiet:
         print(document.runtime_ms if document.runtime_ms is not None else document.host_wall_ms)
     else:
-        console = Console(highlight=False)
+        console = Console(highlight=False, markup=False, emoji=False)
         with console.capture() as text:
             console.print(summary(document))
         # Table cells are padded; a pipe should not see it.

@@ -155,7 +155,11 @@ def _occupancy(kernel: KernelProfile) -> str:
     if o.theoretical is None or o.waves_per_simd is None:
         return f"not known: {o.reason}"
     r = kernel.resources
-    use = f"{r.vgpr_per_thread} VGPRs + {r.agpr_per_thread} AGPRs, {r.lds_bytes} B LDS"
+    if r.vgpr_per_thread is None or r.agpr_per_thread is None:
+        registers = f"{r.total_vgpr_per_thread} VGPRs"
+    else:
+        registers = f"{r.vgpr_per_thread} VGPRs + {r.agpr_per_thread} AGPRs"
+    use = f"{registers}, {r.lds_bytes} B LDS"
     return (
         f"{_percent(o.theoretical)} in theory, {o.waves_per_simd:g} waves/SIMD, "
         f"limited by {o.limiter} ({use})"

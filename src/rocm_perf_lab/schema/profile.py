@@ -49,6 +49,7 @@ class DispatchStatistics(Model):
 class Resources(Model):
     vgpr_per_thread: int | None = Field(description="architectural VGPRs")
     agpr_per_thread: int | None
+    total_vgpr_per_thread: int | None = Field(description="allocated, both kinds together")
     sgpr_per_wave: int | None
     lds_bytes: int | None
     scratch_bytes: int | None

@@ -203,6 +203,7 @@ def _resources(times: KernelTimes) -> profile.Resources:
     return profile.Resources(
         vgpr_per_thread=symbol.arch_vgprs,
         agpr_per_thread=symbol.accum_vgprs,
+        total_vgpr_per_thread=symbol.total_vgprs,
         sgpr_per_wave=symbol.sgprs,
         lds_bytes=times.lds_bytes if times.lds_bytes >= 0 else symbol.static_lds_bytes,
         scratch_bytes=times.scratch_bytes if times.scratch_bytes >= 0 else symbol.scratch_bytes,
