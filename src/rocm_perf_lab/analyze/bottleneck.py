@@ -155,20 +155,19 @@ def _next_steps(rule: Rule, evidence: KernelEvidence) -> tuple[str, ...]:
 
 def _unknown(evidence: KernelEvidence, rules: RuleSet) -> Verdict:
     """Nothing holds: either numbers are missing, or the kernel is limited by no one thing."""
-    needed = dict.fromkeys(c.metric for r in rules.rules for c in (*r.all, *r.any))
-    missing = []
-    for metric in needed:
-        number = evidence.numbers.get(metric)
-        if number is None or number.value is None:
+    missing: dict[str, str] = {}
+    for rule in rules.rules:
+        for metric in _undecided(rule, evidence):
+            number = evidence.numbers.get(metric)
             why = (number.reason if number else None) or "not measured"
-            missing.append(f"{metric}: {why}")
+            missing[metric] = f"{metric}: {why}"
     looked_at = [
         _shown(c, evidence, rules)
         for c in _decisive_conditions(rules)
         if evidence.value(c.metric) is not None
     ]
     if missing:
-        meaning = "No rule can be decided with what was measured."
+        meaning = "No rule holds, and not every rule could be decided with what was measured."
         steps = ("Collect counters (rocm-perf profile without --no-counters) or a thread trace.",)
     else:
         meaning = (
@@ -176,8 +175,27 @@ def _unknown(evidence: KernelEvidence, rules: RuleSet) -> Verdict:
         )
         steps = ("Look at the thread trace (--att) for where waves spend their time.",)
     return Verdict(
-        "unknown", None, "none", meaning, tuple(looked_at), steps, missing=tuple(missing)
+        label="unknown",
+        rule=None,
+        confidence="none",
+        meaning=meaning,
+        evidence=tuple(looked_at),
+        next_steps=steps,
+        missing=tuple(missing.values()),
     )
+
+
+def _undecided(rule: Rule, evidence: KernelEvidence) -> list[str]:
+    """The numbers a rule lacks, if nothing known rules it out already."""
+
+    def unknown(conditions: tuple[Condition, ...]) -> list[str]:
+        return [c.metric for c in conditions if evidence.value(c.metric) is None]
+
+    open_any = unknown(rule.any)
+    false = [c for c in rule.all if c.metric not in unknown(rule.all) and not _holds(c, evidence)]
+    if false or any(_holds(c, evidence) for c in rule.unless) or (rule.any and not open_any):
+        return []
+    return [*unknown(rule.all), *open_any]
 
 
 def _decisive_conditions(rules: RuleSet) -> list[Condition]:
