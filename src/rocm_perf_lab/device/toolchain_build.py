@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -200,10 +199,7 @@ class Build:
                 f"\n{TEXT_START}{name}\n{path.read_text()}\n{TEXT_END}{name}\n"
                 for name, path in parts
             )
-        if out == "-":
-            sys.stdout.write(text)
-        else:
-            Path(out).write_text(text)
+        Path("/dev/stdout" if out == "-" else out).write_text(text)
 
     def device_only(self, source: Input, stem: str, out: str | None) -> None:
         """--genco, --offload-device-only -c: a bundle, or the bare code object."""
