@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.analyze.counters import join, kernel_keys
+from rocm_perf_lab.analyze.counters import join
+from rocm_perf_lab.analyze.keys import kernel_keys
 from rocm_perf_lab.analyze.metrics import elapsed_cycles, evaluate
 from rocm_perf_lab.arch import gpu
 from rocm_perf_lab.arch.counters import (

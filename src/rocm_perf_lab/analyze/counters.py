@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from rocm_perf_lab.analyze.align import BoolColumn, align
+from rocm_perf_lab.analyze.keys import KernelKey, kernel_keys
 from rocm_perf_lab.arch.counters import base_name, block_of
 from rocm_perf_lab.trace.model import FloatColumn, IndexColumn, Trace
 
@@ -32,31 +33,6 @@ NEVER_ZERO = frozenset(
 )
 # Two passes may differ by this much on the same counter before it is worth a word.
 SAME_WITHIN = 0.02
-
-BoolColumn = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, order=True)
-class KernelKey:
-    """A kernel and the shape it was launched in: what two runs must agree on."""
-
-    name: str
-    grid: tuple[int, int, int]
-    workgroup: tuple[int, int, int]
-    lds_bytes: int
-
-    @property
-    def threads(self) -> int:
-        return int(np.prod(self.workgroup, dtype=np.int64))
-
-    @property
-    def workgroups(self) -> int:
-        return int(
-            np.prod(
-                [-(-g // max(w, 1)) for g, w in zip(self.grid, self.workgroup, strict=True)],
-                dtype=np.int64,
-            )
-        )
 
 
 @dataclass(frozen=True)
@@ -115,49 +91,6 @@ class JoinedCounters:
         return column
 
 
-def kernel_keys(trace: Trace) -> tuple[list[KernelKey], IndexColumn]:
-    """Each dispatch's kernel key, as an index into the keys in order of first appearance."""
-    d = trace.dispatches
-    if not len(d):
-        return [], np.zeros(0, np.int32)
-    names: dict[str, int] = {}
-    by_kernel = np.array([names.setdefault(k.name, len(names)) for k in trace.kernels] or [0])
-    named = np.where(d.kernel >= 0, by_kernel[d.kernel], -1)
-    columns = [named, d.lds_bytes, *d.workgroup.T, *d.grid.T]
-    codes = _factorise([np.ascontiguousarray(c, dtype=np.int64) for c in columns])
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    keys = [
-        KernelKey(
-            trace.kernels[d.kernel[i]].name if d.kernel[i] >= 0 else "(unnamed kernel)",
-            (int(d.grid[i, 0]), int(d.grid[i, 1]), int(d.grid[i, 2])),
-            (int(d.workgroup[i, 0]), int(d.workgroup[i, 1]), int(d.workgroup[i, 2])),
-            int(d.lds_bytes[i]),
-        )
-        for i in first[order]
-    ]
-    return keys, rank[inverse.reshape(-1)]
-
-
-def _factorise(columns: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """One number per distinct row, mixing in only the columns that vary."""
-    code = columns[0]
-    for column in columns[1:]:
-        low, high = int(column.min()), int(column.max())
-        if low == high:
-            continue
-        _, code = np.unique(code, return_inverse=True)
-        code = code.reshape(-1)
-        if high - low < 2**31:
-            code = code * np.int64(high - low + 1) + (column - low)
-        else:
-            _, dense = np.unique(column, return_inverse=True)
-            code = code * np.int64(dense.max() + 1) + dense.reshape(-1)
-    return code
-
-
 def join(timing: Trace | None, passes: Sequence[Trace]) -> JoinedCounters:
     """Join counter passes to a timing run; without one, the first pass times the kernels."""
     notes: list[str] = []
@@ -189,7 +122,8 @@ def join(timing: Trace | None, passes: Sequence[Trace]) -> JoinedCounters:
     used = common | disjoint[key_of]
     used_count = np.bincount(key_of[used], minlength=len(keys))
     used_total = np.bincount(key_of[used], weights=duration[used], minlength=len(keys))
-    _, first_dispatch = np.unique(key_of, return_index=True)
+    first_dispatch = np.empty(len(keys), np.int64)
+    first_dispatch[key_of[::-1]] = np.arange(len(key_of))[::-1]
     readings = [one.readings(len(keys), used) for one in joins]
     order = sorted(range(len(keys)), key=lambda k: (-total[k], keys[k]))
     kernels = tuple(
@@ -257,7 +191,7 @@ class _PassJoin:
         if trace is timing:
             rows = np.where(counted, np.arange(len(local), dtype=np.int32), np.int32(-1))
         else:
-            rows, note = _align(timing, trace, key_of_timing, key_of, counted)
+            rows, note = align(timing, trace, key_of_timing, key_of, counted)
             notes += [f"counter pass {index + 1}: {note}"] if note else []
         n = len(keys)
         key_of = np.where(counted, key_of, np.int32(-1))
@@ -322,76 +256,6 @@ class _PassJoin:
                 mean = [float(s[k] / known_count[k]) for s in sums]
                 found[int(k)][2][base_name(name)] = Reading(*mean)
         return found
-
-
-def _align(
-    timing: Trace,
-    other: Trace,
-    key_timing: IndexColumn,
-    key_other: IndexColumn,
-    counted: BoolColumn,
-) -> tuple[IndexColumn, str | None]:
-    """Timing dispatch -> the other run's dispatch of the same process, number and key; or -1."""
-    rows = np.full(len(key_timing), -1, np.int32)
-    pairs, note = _pair_processes(timing, other)
-    a, b = timing.dispatches, other.dispatches
-    for ours, theirs in pairs:
-        left = np.flatnonzero(a.process == ours)
-        right = np.flatnonzero((b.process == theirs) & counted)
-        left = left[np.argsort(a.dispatch_id[left], kind="stable")]
-        right = right[np.argsort(b.dispatch_id[right], kind="stable")]
-        left_ids, right_ids = a.dispatch_id[left], b.dispatch_id[right]
-        if not len(left) or not len(right):
-            continue
-        if not (_distinct(left_ids) and _distinct(right_ids)):
-            if len(left) != len(right):
-                note = "dispatches carry no number and differ in how many there are"
-                continue
-            left_ids = right_ids = np.arange(len(left), dtype=np.int64)
-            left, right = np.sort(left), np.sort(right)
-        at = np.searchsorted(right_ids, left_ids)
-        at[at == len(right_ids)] = 0
-        same = (right_ids[at] == left_ids) & (key_other[right[at]] == key_timing[left])
-        rows[left[same]] = right[at[same]]
-    return rows, note
-
-
-def _distinct(ids: npt.NDArray[np.int64]) -> bool:
-    return bool(ids[0] >= 0 and np.all(ids[1:] != ids[:-1]))
-
-
-def _pair_processes(timing: Trace, other: Trace) -> tuple[list[tuple[int, int]], str | None]:
-    """The processes that correspond: the only ones, or those of the same command in order."""
-    ours, theirs = (np.unique(t.dispatches.process).tolist() for t in (timing, other))
-    if len(ours) == 1 and len(theirs) == 1:
-        return [(ours[0], theirs[0])], None
-    note = None
-    pairs: list[tuple[int, int]] = []
-    by_command = [_by_command(t, ids) for t, ids in ((timing, ours), (other, theirs))]
-    for command in sorted(by_command[0].keys() & by_command[1].keys()):
-        left, right = by_command[0][command], by_command[1][command]
-        if len(left) != len(right):
-            note = (
-                f"{len(right)} processes ran the command that {len(left)} ran in the timing run; "
-                "their dispatches are not matched"
-            )
-            continue
-        pairs += zip(left, right, strict=True)
-    if by_command[0].keys() != by_command[1].keys():
-        note = "the processes' commands differ from the timing run's"
-    return pairs, note
-
-
-def _by_command(trace: Trace, ids: list[int]) -> dict[str, list[int]]:
-    groups: dict[str, list[int]] = {}
-
-    def started(i: int) -> tuple[int, int, int]:
-        p = trace.processes[i]
-        return (p.start_ns or 0, p.pid or 0, i)
-
-    for i in sorted(ids, key=started):
-        groups.setdefault(trace.processes[i].command or "", []).append(i)
-    return groups
 
 
 def _kernel(

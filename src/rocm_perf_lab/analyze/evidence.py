@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.analyze.bottleneck import KernelEvidence, Number, Verdict, judge
-from rocm_perf_lab.analyze.counters import KernelKey
+from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.occupancy import of_kernel
 from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding

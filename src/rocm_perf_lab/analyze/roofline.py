@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rocm_perf_lab.analyze.counters import JoinedCounters, KernelCounters, KernelKey
+from rocm_perf_lab.analyze.counters import JoinedCounters, KernelCounters
+from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.metrics import KernelMetrics, Value, evaluate
 from rocm_perf_lab.arch.counters import metric_set
 from rocm_perf_lab.arch.model import (
