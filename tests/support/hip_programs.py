@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from support.traces import TraceBuilder
-
 from rocm_perf_lab.trace.model import Trace
+from support.traces import TraceBuilder
 
 NULL = 0
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.hip_programs import Machine, Step, simulate
 
 from rocm_perf_lab.analyze.graph import build_and_solve
+from support.hip_programs import Machine, Step, simulate
 
 STREAMS, EVENTS, KERNELS = 3, 2, ("a", "b", "c")
 

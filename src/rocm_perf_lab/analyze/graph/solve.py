@@ -137,9 +137,10 @@ def faster(duration: Ints, speedup: float | None) -> Ints:
 
 
 def slack(solver: Solver, end_ns: int) -> Ints:
-    """Per node, how much later it may begin without moving the end."""
-    graph = solver.graph
-    return solver.backward(end_ns - graph.nodes.duration) - graph.nodes.start
+    """Per node, how much later it may begin without moving the end of the last operation."""
+    nodes = solver.graph.nodes
+    deadline = np.where(nodes.operation >= 0, end_ns - nodes.duration, -NEVER)
+    return solver.backward(deadline) - nodes.start
 
 
 def critical_path(graph: Graph) -> Ints:
