@@ -103,12 +103,6 @@ bool Arena::free(void* address) {
   return true;
 }
 
-size_t Arena::size_of(void* address) const {
-  std::lock_guard lock(mutex_);
-  auto it = live_.find(reinterpret_cast<uint64_t>(address));
-  return it == live_.end() ? 0 : it->second;
-}
-
 Arena& arena() {
   static Arena* instance = new Arena;  // outlives every thread and static destructor
   return *instance;

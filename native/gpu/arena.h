@@ -26,7 +26,7 @@ class Arena {
   void* allocate(size_t size, size_t alignment = kPage);
   // Gives the pages back to the host. The size is remembered.
   bool free(void* address);
-  size_t size_of(void* address) const;
+  bool contains(uint64_t address) const { return address >= base_ && address < end_; }
 
  private:
   void* take(uint64_t size, uint64_t alignment);

@@ -85,7 +85,12 @@ std::shared_ptr<const AddressSpace::Snapshot> AddressSpace::snapshot() const {
   if (state_->stale) {
     auto fresh = std::make_shared<Snapshot>();
     fresh->ranges.reserve(state_->live.size());
-    for (const auto& [base, range] : state_->live) fresh->ranges.push_back(range);
+    for (const auto& [base, range] : state_->live) {
+      Range piece = range;
+      // Host memory may be registered in overlapping pieces: the first one keeps the shared part.
+      if (!fresh->ranges.empty()) piece.base = std::max(piece.base, fresh->ranges.back().end);
+      if (piece.base < piece.end) fresh->ranges.push_back(piece);
+    }
     state_->published = std::move(fresh);
     state_->stale = false;
   }

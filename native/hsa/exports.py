@@ -1,6 +1,6 @@
 """Write the exported HSA functions from the preprocessed public headers.
 
-Usage: exports.py PREPROCESSED UNSUPPORTED OUTPUT
+Usage: exports.py PREPROCESSED UNSUPPORTED OUTPUT.cpp OUTPUT.h
 
 Each declaration marked HSA_API becomes three things: the declaration of its implementation in
 namespace `impl`, the initial value of its slot in an API table, and an exported function that
@@ -84,15 +84,12 @@ def _stands_for(name: str, table_of: dict[str, str]) -> str:
 
 def render(text: str, unsupported: set[str]) -> str:
     table_of = slots(text)
-    out = ['#include "api.h"', "", "namespace impl {"]
+    out = ['#include "hsa_impl.h"', "", "namespace impl {"]
     every = functions(text)
     unknown = unsupported - {f.name for f in every}
     if unknown:
         raise SystemExit(f"exports.py: unsupported.txt names unknown {', '.join(sorted(unknown))}")
-    own = [f for f in every if _stands_for(f.name, table_of) == f.name]
-    for f in own:
-        out.append(f"{f.result} {f.name}({f.parameters});")
-    for f in own:
+    for f in _implemented(every, table_of):
         if f.name in unsupported:
             out.append(f"{f.result} {f.name}({_unnamed(f)}) {{ return unsupported(__func__); }}")
     out += ["}  // namespace impl", ""]
@@ -111,6 +108,18 @@ def render(text: str, unsupported: set[str]) -> str:
     return "\n".join(out)
 
 
+def declarations(text: str) -> str:
+    own = _implemented(functions(text), slots(text))
+    lines = [f"{f.result} {f.name}({f.parameters});" for f in own]
+    return "\n".join(
+        ['#pragma once', '#include "api.h"', "", "namespace impl {", *lines, "}  // namespace impl", ""]
+    )
+
+
+def _implemented(every: list[Function], table_of: dict[str, str]) -> list[Function]:
+    return [f for f in every if _stands_for(f.name, table_of) == f.name]
+
+
 def _unnamed(f: Function) -> str:
     """The parameters without their names, so that an implementation may ignore them."""
     if not f.arguments:
@@ -123,9 +132,11 @@ def _unnamed(f: Function) -> str:
 
 
 def main() -> None:
-    source, unsupported, output = (Path(arg) for arg in sys.argv[1:4])
+    source, unsupported, output, header = (Path(arg) for arg in sys.argv[1:5])
     lines = (line.split("#")[0].strip() for line in unsupported.read_text().splitlines())
-    output.write_text(render(source.read_text(), {line for line in lines if line}))
+    text = source.read_text()
+    output.write_text(render(text, {line for line in lines if line}))
+    header.write_text(declarations(text))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,347 @@
+// Memory pools, regions, locked host memory, and what is known of a pointer.
+#include <cstdlib>
+#include <cstring>
+
+#include "allocations.h"
+#include "arena.h"
+#include "hsa_impl.h"
+
+Allocations& allocations() {
+  static Allocations* instance = new Allocations;
+  return *instance;
+}
+
+uint64_t visible_bytes(uint64_t size) {
+  static const bool pages = [] {
+    const char* text = std::getenv("ROCM_PERF_VIRTUAL_BOUNDS");
+    return text && std::strcmp(text, "page") == 0;
+  }();
+  return gpu::round_up(size, pages ? gpu::kPage : 16);
+}
+
+void forget_allocations() {
+  std::lock_guard lock(allocations().mutex);
+  for (auto& [base, allocation] : allocations().by_base) {
+    Runtime::memory().remove(base);
+    if (allocation.type == HSA_EXT_POINTER_TYPE_HSA) gpu::arena().free(reinterpret_cast<void*>(base));
+  }
+  allocations().by_base.clear();
+}
+
+// A pointer into memory we gave out must stay inside one live piece of it; any other is the host's.
+bool copy_allowed(const void* address, size_t size) {
+  const uint64_t at = reinterpret_cast<uint64_t>(address);
+  if (!gpu::arena().contains(at)) return true;
+  const gpu::NearestRange found = Runtime::memory().nearest(at);
+  return found.found && !found.freed && found.distance == 0 && found.range.end - at >= size;
+}
+
+namespace {
+
+hsa_status_t allocate(Pool& pool, size_t size, void** address) {
+  Runtime* runtime = Runtime::get();
+  if (!pool.allocatable()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  if (!size || !address) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const uint64_t charged = gpu::round_up(size, gpu::kPage);
+  if (charged < size || !runtime->charge(*pool.agent, charged)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  void* at = gpu::arena().allocate(size);
+  if (!at) {
+    runtime->discharge(*pool.agent, charged);
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
+  const uint64_t base = reinterpret_cast<uint64_t>(at);
+  {
+    std::lock_guard lock(allocations().mutex);
+    Allocation& entry = allocations().by_base[base];
+    entry = {HSA_EXT_POINTER_TYPE_HSA, base, size, charged, pool.agent, &pool, nullptr, 0, {}};
+  }
+  Runtime::memory().add({base, base + visible_bytes(size), pool.range_kind(), true, true});
+  *address = at;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t release(void* address) {
+  if (!address) return HSA_STATUS_SUCCESS;
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  Allocation entry;
+  {
+    std::lock_guard lock(allocations().mutex);
+    auto it = allocations().by_base.find(reinterpret_cast<uint64_t>(address));
+    if (it == allocations().by_base.end() || it->second.type != HSA_EXT_POINTER_TYPE_HSA) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    entry = std::move(it->second);
+    allocations().by_base.erase(it);
+  }
+  for (auto [callback, data] : entry.on_free) callback(address, data);
+  Runtime::memory().remove(entry.base);
+  gpu::arena().free(address);
+  runtime->discharge(*entry.owner, entry.charged);
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t lock_host(void* host, size_t size, void** device) {
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  if (!host || !size || !device) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const uint64_t base = reinterpret_cast<uint64_t>(host);
+  std::lock_guard lock(allocations().mutex);
+  Allocation* known = allocations().holding(base);
+  if (known && known->type == HSA_EXT_POINTER_TYPE_LOCKED && base + size <= known->base + known->size) {
+    ++known->locks;
+  } else if (!known || known->type == HSA_EXT_POINTER_TYPE_LOCKED) {
+    Allocation& entry = allocations().by_base[base];
+    entry = {HSA_EXT_POINTER_TYPE_LOCKED, base, size, 0, &runtime->cpu(), runtime->cpu().pools.front().get(), nullptr, entry.locks + 1, {}};
+    Runtime::memory().add({base, base + size, gpu::RangeKind::HostPinned, true, true});
+  }
+  *device = host;
+  return HSA_STATUS_SUCCESS;
+}
+
+template <class T>
+hsa_status_t give(void* value, T answer) {
+  std::memcpy(value, &answer, sizeof answer);
+  return HSA_STATUS_SUCCESS;
+}
+
+Pool* region_of(hsa_region_t region) {
+  Runtime* runtime = Runtime::get();
+  return runtime ? runtime->pool({region.handle}) : nullptr;
+}
+
+}  // namespace
+
+namespace impl {
+
+hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent, hsa_status_t (*visit)(hsa_amd_memory_pool_t, void*), void* data) {
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  Agent* found = runtime->agent(agent);
+  if (!found) return HSA_STATUS_ERROR_INVALID_AGENT;
+  if (!visit) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  for (const auto& pool : found->pools)
+    if (const hsa_status_t status = visit(pool->handle(), data); status != HSA_STATUS_SUCCESS) return status;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t handle, hsa_amd_memory_pool_info_t attribute, void* value) {
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  Pool* pool = runtime->pool(handle);
+  if (!pool) return hsa_status_t(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
+  if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const bool allocatable = pool->allocatable();
+  switch (attribute) {
+    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT: return give(value, allocatable ? HSA_AMD_SEGMENT_GLOBAL : HSA_AMD_SEGMENT_GROUP);
+    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS: return give(value, pool->flags());
+    case HSA_AMD_MEMORY_POOL_INFO_SIZE: return give(value, size_t(pool->size()));
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED: return give(value, allocatable);
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE: return give(value, size_t(allocatable ? gpu::kPage : 0));
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT: return give(value, size_t(allocatable ? gpu::kPage : 0));
+    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL: return give(value, allocatable && !pool->agent->is_gpu());
+    case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE: return give(value, size_t(allocatable ? pool->size() : 0));
+    case HSA_AMD_MEMORY_POOL_INFO_LOCATION:
+      return give(value, pool->agent->is_gpu() ? HSA_AMD_MEMORY_POOL_LOCATION_GPU : HSA_AMD_MEMORY_POOL_LOCATION_CPU);
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE: return give(value, size_t(allocatable ? size_t{2} << 20 : 0));
+  }
+  return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t handle, hsa_amd_agent_memory_pool_info_t attribute,
+                                                void* value) {
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  Agent* found = runtime->agent(agent);
+  Pool* pool = runtime->pool(handle);
+  if (!found) return HSA_STATUS_ERROR_INVALID_AGENT;
+  if (!pool) return hsa_status_t(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
+  if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const bool own = pool->agent == found;
+  switch (attribute) {
+    case HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS:
+      if (!pool->allocatable() && !own) return give(value, HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
+      return give(value, own || !found->is_gpu() ? HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT : HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+    case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS: return give(value, uint32_t(own ? 0 : 1));
+    case HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO: {
+      if (own) return HSA_STATUS_SUCCESS;
+      hsa_amd_memory_pool_link_info_t link{};
+      link.atomic_support_32bit = link.atomic_support_64bit = link.coherent_support = true;
+      const bool peers = pool->agent->is_gpu() && found->is_gpu();
+      link.link_type = peers ? HSA_AMD_LINK_INFO_TYPE_XGMI : HSA_AMD_LINK_INFO_TYPE_PCIE;
+      link.numa_distance = peers ? 15 : 20;
+      return give(value, link);
+    }
+  }
+  return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t handle, size_t size, uint32_t, void** address) {
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  Pool* pool = runtime->pool(handle);
+  return pool ? allocate(*pool, size, address) : hsa_status_t(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
+}
+hsa_status_t hsa_amd_memory_pool_free(void* address) { return release(address); }
+
+// Every agent of the process can reach all of its memory: one address space stands behind them.
+hsa_status_t hsa_amd_agents_allow_access(uint32_t agent_count, const hsa_agent_t* agents, const uint32_t*, const void* address) {
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  if (!agent_count || !agents || !address) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  for (uint32_t i = 0; i < agent_count; ++i)
+    if (!runtime->agent(agents[i])) return HSA_STATUS_ERROR_INVALID_AGENT;
+  std::lock_guard lock(allocations().mutex);
+  return allocations().holding(reinterpret_cast<uint64_t>(address)) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ALLOCATION;
+}
+hsa_status_t hsa_amd_memory_pool_can_migrate(hsa_amd_memory_pool_t, hsa_amd_memory_pool_t, bool* result) {
+  if (!result) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  *result = false;
+  return HSA_STATUS_SUCCESS;
+}
+hsa_status_t hsa_amd_memory_migrate(const void*, hsa_amd_memory_pool_t, uint32_t) { return HSA_STATUS_ERROR_OUT_OF_RESOURCES; }
+
+hsa_status_t hsa_amd_memory_lock(void* host, size_t size, hsa_agent_t*, int, void** device) { return lock_host(host, size, device); }
+hsa_status_t hsa_amd_memory_lock_to_pool(void* host, size_t size, hsa_agent_t*, int, hsa_amd_memory_pool_t, uint32_t, void** device) {
+  return lock_host(host, size, device);
+}
+hsa_status_t hsa_amd_memory_unlock(void* host) {
+  if (!host) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  std::lock_guard lock(allocations().mutex);
+  Allocation* known = allocations().holding(reinterpret_cast<uint64_t>(host));
+  if (!known || known->type != HSA_EXT_POINTER_TYPE_LOCKED) return known ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (--known->locks == 0) {
+    Runtime::memory().remove(known->base);
+    allocations().by_base.erase(known->base);
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t hsa_amd_memory_fill(void* address, uint32_t word, size_t count) {
+  if (!address || reinterpret_cast<uint64_t>(address) % 4) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!copy_allowed(address, count * 4)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  std::fill_n(static_cast<uint32_t*>(address), count, word);
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t hsa_memory_copy(void* to, const void* from, size_t size) {
+  if (!to || !from) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!copy_allowed(to, size) || !copy_allowed(from, size)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  std::memmove(to, from, size);
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t hsa_amd_pointer_info(const void* address, hsa_amd_pointer_info_t* info, void* (*make)(size_t), uint32_t* agent_count, hsa_agent_t** agents) {
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  if (!address || !info || !info->size) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  hsa_amd_pointer_info_t answer{};
+  answer.size = std::min<uint32_t>(info->size, sizeof answer);
+  {
+    std::lock_guard lock(allocations().mutex);
+    if (const Allocation* known = allocations().holding(reinterpret_cast<uint64_t>(address))) {
+      answer.type = known->type;
+      answer.agentBaseAddress = reinterpret_cast<void*>(known->base);
+      answer.hostBaseAddress = answer.agentBaseAddress;
+      answer.sizeInBytes = known->size;
+      answer.userData = known->user_data;
+      if (known->owner) answer.agentOwner = known->owner->handle();
+      if (known->pool) answer.global_flags = known->pool->flags();
+      answer.registered = known->type == HSA_EXT_POINTER_TYPE_LOCKED;
+    }
+  }
+  std::memcpy(info, &answer, answer.size);
+  if (agent_count && agents && make) {
+    *agent_count = 0;
+    if (answer.type != HSA_EXT_POINTER_TYPE_UNKNOWN) {
+      const auto& all = runtime->agents();
+      *agents = static_cast<hsa_agent_t*>(make(all.size() * sizeof(hsa_agent_t)));
+      if (!*agents) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+      for (const auto& agent : all) (*agents)[(*agent_count)++] = agent->handle();
+    }
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t hsa_amd_pointer_info_set_userdata(const void* address, void* data) {
+  std::lock_guard lock(allocations().mutex);
+  Allocation* known = allocations().holding(reinterpret_cast<uint64_t>(address));
+  if (!known) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  known->user_data = data;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t hsa_amd_register_deallocation_callback(void* address, hsa_amd_deallocation_callback_t callback, void* data) {
+  if (!address || !callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  std::lock_guard lock(allocations().mutex);
+  Allocation* known = allocations().holding(reinterpret_cast<uint64_t>(address));
+  if (!known) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  known->on_free.emplace_back(callback, data);
+  return HSA_STATUS_SUCCESS;
+}
+hsa_status_t hsa_amd_deregister_deallocation_callback(void* address, hsa_amd_deallocation_callback_t callback) {
+  std::lock_guard lock(allocations().mutex);
+  Allocation* known = allocations().holding(reinterpret_cast<uint64_t>(address));
+  if (!known || !std::erase_if(known->on_free, [&](auto& entry) { return entry.first == callback; })) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  return HSA_STATUS_SUCCESS;
+}
+
+// ---- regions: HSA 1.0's name for pools; a GPU agent shows the host's too ------------------------
+
+hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent, hsa_status_t (*visit)(hsa_region_t, void*), void* data) {
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  Agent* found = runtime->agent(agent);
+  if (!found) return HSA_STATUS_ERROR_INVALID_AGENT;
+  if (!visit) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  std::vector<Agent*> shown{found};
+  if (found->is_gpu()) shown.push_back(&runtime->cpu());
+  for (Agent* each : shown)
+    for (const auto& pool : each->pools)
+      if (const hsa_status_t status = visit({pool->handle().handle}, data); status != HSA_STATUS_SUCCESS) return status;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribute, void* value) {
+  Pool* pool = region_of(region);
+  if (!pool) return HSA_STATUS_ERROR_INVALID_REGION;
+  if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  switch (int(attribute)) {
+    case HSA_REGION_INFO_SEGMENT: return give(value, pool->allocatable() ? HSA_REGION_SEGMENT_GLOBAL : HSA_REGION_SEGMENT_GROUP);
+    case HSA_REGION_INFO_GLOBAL_FLAGS: return give(value, pool->flags());
+    case HSA_REGION_INFO_SIZE: case HSA_REGION_INFO_ALLOC_MAX_SIZE: return give(value, size_t(pool->size()));
+    case HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED: return give(value, pool->allocatable());
+    case HSA_REGION_INFO_RUNTIME_ALLOC_GRANULE: case HSA_REGION_INFO_RUNTIME_ALLOC_ALIGNMENT: return give(value, size_t(gpu::kPage));
+    case HSA_REGION_INFO_ALLOC_MAX_PRIVATE_WORKGROUP_SIZE: return give(value, uint32_t(0));
+    case HSA_AMD_REGION_INFO_HOST_ACCESSIBLE: return give(value, pool->allocatable());
+    case HSA_AMD_REGION_INFO_BASE: return give(value, static_cast<void*>(nullptr));
+    case HSA_AMD_REGION_INFO_BUS_WIDTH: return give(value, uint32_t(pool->agent->is_gpu() ? pool->agent->gpu->model().memory_bus_bits : 64));
+    case HSA_AMD_REGION_INFO_MAX_CLOCK_FREQUENCY: return give(value, uint32_t(pool->agent->is_gpu() ? pool->agent->gpu->model().memory_clock_mhz : 0));
+  }
+  return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size, void** address) {
+  if (!Runtime::get()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  Pool* pool = region_of(region);
+  return pool ? allocate(*pool, size, address) : HSA_STATUS_ERROR_INVALID_REGION;
+}
+hsa_status_t hsa_memory_free(void* address) { return release(address); }
+hsa_status_t hsa_memory_assign_agent(void*, hsa_agent_t, hsa_access_permission_t) { return HSA_STATUS_SUCCESS; }
+hsa_status_t hsa_memory_register(void* address, size_t size) {
+  void* device = nullptr;
+  return address && size ? lock_host(address, size, &device) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+hsa_status_t hsa_memory_deregister(void* address, size_t) { return impl::hsa_amd_memory_unlock(address); }
+
+hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_type_t* type) {
+  Runtime* runtime = Runtime::get();
+  if (!runtime || !runtime->agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
+  if (!type) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  *type = HSA_AMD_COHERENCY_TYPE_COHERENT;
+  return HSA_STATUS_SUCCESS;
+}
+hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t) {
+  Runtime* runtime = Runtime::get();
+  return runtime && runtime->agent(agent) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT;
+}
+
+}  // namespace impl

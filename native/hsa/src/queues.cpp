@@ -1,0 +1,423 @@
+#include "queues.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "arena.h"
+#include "hsa_impl.h"
+#include "launch.h"
+
+namespace {
+
+constexpr uint32_t kMaxPackets = 1 << 17;
+
+std::mutex registry_mutex;
+std::vector<Queue*>& registry() {
+  static auto* list = new std::vector<Queue*>;
+  return *list;
+}
+
+std::atomic<uint64_t> next_queue_id{0};
+
+hsa_status_t status_of(gpu::FaultKind kind) {
+  using gpu::FaultKind;
+  switch (kind) {
+    case FaultKind::Unmapped: case FaultKind::Freed: case FaultKind::ReadOnly:
+      return hsa_status_t(HSA_STATUS_ERROR_MEMORY_FAULT);
+    case FaultKind::Misaligned: case FaultKind::LdsOutOfRange: case FaultKind::ScratchOutOfRange:
+      return hsa_status_t(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+    case FaultKind::IllegalInstruction: case FaultKind::IllegalRegister:
+      return hsa_status_t(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
+    default: return HSA_STATUS_ERROR_EXCEPTION;
+  }
+}
+
+// Runs what the packets say, one after the other.
+class HardwareQueue final : public Queue {
+ public:
+  bool create(Agent& owner, uint32_t size, hsa_queue_type32_t type) {
+    if (!create_ring(owner, size, type)) return false;
+    thread_ = std::thread([this] { process(); });
+    return true;
+  }
+
+  ~HardwareQueue() override {
+    stop();
+    if (thread_.joinable()) {
+      if (thread_.get_id() == std::this_thread::get_id()) thread_.detach();
+      else thread_.join();
+    }
+  }
+
+  void rung() override {
+    { std::lock_guard lock(mutex_); ++rings_; }
+    wake_.notify_one();
+  }
+
+  void inactivate() override { stop(); }
+  bool stopped() const { return stopping_.load(); }
+
+ private:
+  void stop() {
+    { std::lock_guard lock(mutex_); stopping_ = true; }
+    wake_.notify_all();
+  }
+
+  void process() {
+    uint64_t seen = 0;
+    while (!stopping_) {
+      Packet& packet = slot_at(read_index().load(std::memory_order_relaxed));
+      const uint16_t header = load_header(packet);
+      if (packet_type(header) == HSA_PACKET_TYPE_INVALID) {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [&] { return stopping_ || rings_ != seen; });
+        seen = rings_;
+        continue;
+      }
+      if (!execute(packet, header)) return;
+      store_header(packet, HSA_PACKET_TYPE_INVALID);
+      read_index().fetch_add(1, std::memory_order_release);
+    }
+  }
+
+  bool execute(Packet& packet, uint16_t header) {
+    switch (packet_type(header)) {
+      case HSA_PACKET_TYPE_KERNEL_DISPATCH: return dispatch(packet.dispatch);
+      case HSA_PACKET_TYPE_BARRIER_AND: return barrier(packet.barrier, true);
+      case HSA_PACKET_TYPE_BARRIER_OR: return barrier(packet.barrier, false);
+      case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
+        if (packet.value.header.AmdFormat == HSA_AMD_PACKET_TYPE_BARRIER_VALUE) return barrier_value(packet.value);
+        break;
+      default: break;
+    }
+    return fail(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT,
+                "rocm-perf: an AQL packet of type " + std::to_string(packet_type(header)) + " cannot be processed on this queue\n");
+  }
+
+  bool dispatch(const hsa_kernel_dispatch_packet_t& p) {
+    gpu::DispatchRequest request;
+    request.packet_address = reinterpret_cast<uint64_t>(&p);
+    request.dims = p.setup & 3;
+    const uint16_t workgroup[3] = {p.workgroup_size_x, p.workgroup_size_y, p.workgroup_size_z};
+    const uint32_t grid[3] = {p.grid_size_x, p.grid_size_y, p.grid_size_z};
+    for (unsigned i = 0; i < 3; ++i) {
+      const bool used = i < std::max<unsigned>(request.dims, 1);
+      request.workgroup[i] = used ? workgroup[i] : 1;
+      request.grid[i] = used ? grid[i] : 1;
+    }
+    request.private_bytes = p.private_segment_size;
+    request.group_bytes = p.group_segment_size;
+    request.kernel_object = p.kernel_object;
+    request.kernarg = reinterpret_cast<uint64_t>(p.kernarg_address);
+    request.queue_address = reinterpret_cast<uint64_t>(amd);
+    request.dispatch_id = read_index().load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    const uint64_t start = now_ns();
+    const gpu::DispatchResult result = agent->gpu->run(request);
+    const uint64_t end = now_ns();
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!result.ok) return fault(result);
+    complete(p.completion_signal, start, std::max(end, start + 1));
+    return true;
+  }
+
+  bool wait_while(auto pending) {
+    while (!stopping_) {
+      const uint32_t seen = change_count();
+      if (!pending()) return true;
+      wait_for_change(seen, 1'000'000'000);
+    }
+    return false;
+  }
+
+  bool barrier(const hsa_barrier_and_packet_t& p, bool all) {
+    const uint64_t start = now_ns();
+    const bool done = wait_while([&] {
+      bool any_signal = false, any_zero = false, any_left = false;
+      for (hsa_signal_t handle : p.dep_signal) {
+        Signal* signal = signal_of(handle);
+        if (!signal) continue;
+        any_signal = true;
+        (signal->value().load(std::memory_order_acquire) == 0 ? any_zero : any_left) = true;
+      }
+      return any_signal && (all ? any_left : !any_zero);
+    });
+    if (!done) return false;
+    complete(p.completion_signal, start, now_ns());
+    return true;
+  }
+
+  bool barrier_value(const hsa_amd_barrier_value_packet_t& p) {
+    const uint64_t start = now_ns();
+    Signal* signal = signal_of(p.signal);
+    const bool done = !signal || wait_while([&] {
+      return !holds(hsa_signal_condition_t(p.cond), signal->value().load(std::memory_order_acquire) & p.mask, p.value);
+    });
+    if (!done) return false;
+    complete(p.completion_signal, start, now_ns());
+    return true;
+  }
+
+  bool fault(const gpu::DispatchResult& result) {
+    const hsa_status_t status = result.refused ? HSA_STATUS_ERROR_INVALID_PACKET_FORMAT : status_of(result.fault.fault.kind);
+    if (status == hsa_status_t(HSA_STATUS_ERROR_MEMORY_FAULT)) memory_event(result.fault.fault);
+    return fail(status, result.fault.text);
+  }
+
+  void memory_event(const gpu::Fault& fault) {
+    hsa_amd_event_t event{};
+    event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
+    event.memory_fault = {agent->handle(), fault.address,
+                          uint32_t(fault.kind == gpu::FaultKind::ReadOnly ? HSA_AMD_MEMORY_FAULT_READ_ONLY : HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT)};
+    Runtime* runtime = Runtime::get();
+    if (!runtime) return;
+    std::unique_lock lock(runtime->event_mutex);
+    auto handlers = runtime->event_handlers;
+    lock.unlock();
+    for (auto [handler, data] : handlers) handler(&event, data);
+  }
+
+  // The queue stops here, as on hardware; without a callback nobody could ever hear of it.
+  bool fail(hsa_status_t status, const std::string& text) {
+    std::fputs(text.c_str(), stderr);
+    std::fflush(stderr);
+    stopping_ = true;
+    if (!on_error) std::abort();
+    on_error(status, handle(), error_data);
+    return false;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  uint64_t rings_ = 0;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace
+
+uint8_t packet_type(uint16_t header) { return uint8_t(header & 0xff); }
+uint16_t load_header(const Packet& packet) {
+  return std::atomic_ref<uint16_t>(const_cast<uint16_t&>(packet.header)).load(std::memory_order_acquire);
+}
+void store_header(Packet& packet, uint16_t header) { std::atomic_ref<uint16_t>(packet.header).store(header, std::memory_order_release); }
+
+bool Queue::create_ring(Agent& owner, uint32_t size, hsa_queue_type32_t type) {
+  agent = &owner;
+  const size_t ring_bytes = size_t{size} * sizeof(Packet);
+  ring = static_cast<Packet*>(gpu::arena().allocate(ring_bytes));
+  amd = static_cast<amd_queue_t*>(gpu::arena().allocate(sizeof(amd_queue_t)));
+  doorbell = make_signal(-1, AMD_SIGNAL_KIND_DOORBELL);
+  if (!ring || !amd || !doorbell) return false;
+  for (uint32_t i = 0; i < size; ++i) ring[i].header = HSA_PACKET_TYPE_INVALID;
+  doorbell->doorbell_of = this;
+  doorbell->amd.queue_ptr = amd;
+  amd->hsa_queue = {type, HSA_QUEUE_FEATURE_KERNEL_DISPATCH, ring, doorbell->handle(), size, 0, next_queue_id.fetch_add(1)};
+  amd->group_segment_aperture_base_hi = uint32_t(gpu::kSharedAperture >> 32);
+  amd->private_segment_aperture_base_hi = uint32_t(gpu::kPrivateAperture >> 32);
+  amd->read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
+  amd->queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64;
+  if (owner.is_gpu()) {
+    const gpu::DeviceModel& model = owner.gpu->model();
+    amd->max_cu_id = model.compute_units - 1;
+    amd->max_wave_id = model.simds_per_cu * model.waves_per_simd - 1;
+  }
+  const auto list = [](const void* at, size_t bytes) {
+    const uint64_t base = reinterpret_cast<uint64_t>(at);
+    Runtime::memory().add({base, base + bytes, gpu::RangeKind::Runtime, true, true});
+  };
+  list(ring, ring_bytes);
+  list(amd, sizeof(amd_queue_t));
+  return true;
+}
+
+Queue::~Queue() {
+  for (void* at : {static_cast<void*>(ring), static_cast<void*>(amd)}) {
+    if (!at) continue;
+    Runtime::memory().remove(reinterpret_cast<uint64_t>(at));
+    gpu::arena().free(at);
+  }
+  if (doorbell) free_signal(doorbell);
+}
+
+Queue* queue_of(const hsa_queue_t* queue) {
+  std::lock_guard lock(registry_mutex);
+  for (Queue* known : registry())
+    if (known->handle() == queue) return known;
+  return nullptr;
+}
+void register_queue(Queue* queue) {
+  std::lock_guard lock(registry_mutex);
+  registry().push_back(queue);
+}
+void unregister_queue(Queue* queue) {
+  std::lock_guard lock(registry_mutex);
+  std::erase(registry(), queue);
+}
+void destroy_all_queues() {
+  while (true) {
+    Queue* last = nullptr;
+    {
+      std::lock_guard lock(registry_mutex);
+      if (registry().empty()) return;
+      last = registry().back();
+      registry().pop_back();
+    }
+    delete last;
+  }
+}
+
+void ring(Queue& queue, int64_t value) {
+  queue.doorbell->value().store(value, std::memory_order_release);
+  queue.rung();
+}
+
+hsa_status_t create_hardware_queue(Agent& agent, uint32_t size, hsa_queue_type32_t type, QueueCallback on_error, void* data, Queue** out) {
+  if (!agent.is_gpu()) return HSA_STATUS_ERROR_INVALID_QUEUE_CREATION;
+  if (!size || (size & (size - 1)) || size > kMaxPackets || type > HSA_QUEUE_TYPE_COOPERATIVE) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  auto queue = std::make_unique<HardwareQueue>();
+  queue->on_error = on_error;
+  queue->error_data = data;
+  if (!queue->create(agent, size, type)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  *out = queue.release();
+  return HSA_STATUS_SUCCESS;
+}
+
+bool submit(Queue& queue, const Packet* packets, uint64_t count) {
+  auto& hardware = static_cast<HardwareQueue&>(queue);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t index = queue.write_index().fetch_add(1, std::memory_order_acq_rel);
+    while (index - queue.read_index().load(std::memory_order_acquire) >= queue.amd->hsa_queue.size) {
+      if (hardware.stopped()) return false;
+      std::this_thread::yield();
+    }
+    Packet& to = queue.slot_at(index);
+    std::memcpy(to.bytes + 2, packets[i].bytes + 2, sizeof(Packet) - 2);
+    store_header(to, packets[i].header);
+    ring(queue, int64_t(index));
+  }
+  return true;
+}
+
+namespace impl {
+
+hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueCallback on_error, void* data, uint32_t, uint32_t,
+                              hsa_queue_t** queue) {
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  Agent* owner = runtime->agent(agent);
+  if (!owner) return HSA_STATUS_ERROR_INVALID_AGENT;
+  if (!queue) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  Queue* made = nullptr;
+  const hsa_status_t status = create_hardware_queue(*owner, size, type, on_error, data, &made);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  register_queue(made);
+  *queue = made->handle();
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t hsa_queue_destroy(hsa_queue_t* queue) {
+  if (!queue) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  Queue* found = queue_of(queue);
+  if (!found) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  unregister_queue(found);
+  delete found;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t hsa_queue_inactivate(hsa_queue_t* queue) {
+  Queue* found = queue_of(queue);
+  if (!found) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  found->inactivate();
+  return HSA_STATUS_SUCCESS;
+}
+
+// A soft queue is only a ring: whoever created it processes the packets.
+hsa_status_t hsa_soft_queue_create(hsa_region_t, uint32_t size, hsa_queue_type32_t type, uint32_t features, hsa_signal_t doorbell, hsa_queue_t** queue) {
+  struct SoftQueue final : Queue {
+    bool create(Agent& owner, uint32_t count, hsa_queue_type32_t kind) { return create_ring(owner, count, kind); }
+    void rung() override {}
+    void inactivate() override {}
+  };
+  Runtime* runtime = Runtime::get();
+  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  if (!queue || !size || (size & (size - 1))) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!signal_of(doorbell)) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+  auto made = std::make_unique<SoftQueue>();
+  if (!made->create(runtime->cpu(), size, type)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  made->amd->hsa_queue.features = features;
+  made->amd->hsa_queue.doorbell_signal = doorbell;
+  *queue = made->handle();
+  register_queue(made.release());
+  return HSA_STATUS_SUCCESS;
+}
+
+// The indices are in the structure the user holds: no look-up.
+#define RPL_AMD(queue) (*reinterpret_cast<amd_queue_t*>(const_cast<hsa_queue_t*>(queue)))
+#define RPL_READ(queue) std::atomic_ref<uint64_t>(const_cast<uint64_t&>(RPL_AMD(queue).read_dispatch_id))
+#define RPL_WRITE(queue) std::atomic_ref<uint64_t>(const_cast<uint64_t&>(RPL_AMD(queue).write_dispatch_id))
+
+uint64_t hsa_queue_load_read_index_relaxed(const hsa_queue_t* queue) { return RPL_READ(queue).load(std::memory_order_relaxed); }
+uint64_t hsa_queue_load_read_index_scacquire(const hsa_queue_t* queue) { return RPL_READ(queue).load(std::memory_order_acquire); }
+uint64_t hsa_queue_load_write_index_relaxed(const hsa_queue_t* queue) { return RPL_WRITE(queue).load(std::memory_order_relaxed); }
+uint64_t hsa_queue_load_write_index_scacquire(const hsa_queue_t* queue) { return RPL_WRITE(queue).load(std::memory_order_acquire); }
+void hsa_queue_store_write_index_relaxed(const hsa_queue_t* queue, uint64_t value) { RPL_WRITE(queue).store(value, std::memory_order_relaxed); }
+void hsa_queue_store_write_index_screlease(const hsa_queue_t* queue, uint64_t value) { RPL_WRITE(queue).store(value, std::memory_order_release); }
+void hsa_queue_store_read_index_relaxed(const hsa_queue_t* queue, uint64_t value) { RPL_READ(queue).store(value, std::memory_order_relaxed); }
+void hsa_queue_store_read_index_screlease(const hsa_queue_t* queue, uint64_t value) { RPL_READ(queue).store(value, std::memory_order_release); }
+#define RPL_CHANGE(order) \
+  uint64_t hsa_queue_add_write_index_##order(const hsa_queue_t* queue, uint64_t value) { return RPL_WRITE(queue).fetch_add(value); } \
+  uint64_t hsa_queue_cas_write_index_##order(const hsa_queue_t* queue, uint64_t expected, uint64_t value) { \
+    RPL_WRITE(queue).compare_exchange_strong(expected, value); \
+    return expected; \
+  }
+RPL_CHANGE(relaxed)
+RPL_CHANGE(scacquire)
+RPL_CHANGE(screlease)
+RPL_CHANGE(scacq_screl)
+
+hsa_status_t hsa_amd_profiling_set_profiler_enabled(hsa_queue_t* queue, int enable) {
+  Queue* found = queue_of(queue);
+  if (!found) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  found->profiling = enable != 0;
+  if (enable) found->amd->queue_properties |= AMD_QUEUE_PROPERTIES_ENABLE_PROFILING;
+  else found->amd->queue_properties &= ~uint32_t{AMD_QUEUE_PROPERTIES_ENABLE_PROFILING};
+  return HSA_STATUS_SUCCESS;
+}
+hsa_status_t hsa_amd_queue_set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t priority) {
+  if (!queue_of(queue)) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  return priority > HSA_AMD_QUEUE_PRIORITY_HIGH ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_SUCCESS;
+}
+hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue, hsa_queue_info_attribute_t attribute, void* value) {
+  Queue* found = queue_of(queue);
+  if (!found) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (attribute == HSA_AMD_QUEUE_INFO_AGENT) *static_cast<hsa_agent_t*>(value) = found->agent->handle();
+  else if (attribute == HSA_AMD_QUEUE_INFO_DOORBELL_ID) *static_cast<uint64_t*>(value) = found->amd->hsa_queue.id;
+  else return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  return HSA_STATUS_SUCCESS;
+}
+// Kept and given back; which compute units run a workgroup makes no difference to its results.
+hsa_status_t hsa_amd_queue_cu_set_mask(const hsa_queue_t* queue, uint32_t bits, const uint32_t* mask) {
+  Queue* found = queue_of(queue);
+  if (!found) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  if (bits % 32 || (bits && !mask)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  found->cu_mask.assign(mask, mask + bits / 32);
+  return HSA_STATUS_SUCCESS;
+}
+hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* queue, uint32_t bits, uint32_t* mask) {
+  Queue* found = queue_of(queue);
+  if (!found) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  if (bits % 32 || !mask) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const uint32_t units = found->agent->is_gpu() ? found->agent->gpu->model().compute_units : 0;
+  for (uint32_t i = 0; i < bits / 32; ++i) {
+    const uint32_t left = units > i * 32 ? units - i * 32 : 0;
+    const uint32_t all = left >= 32 ? UINT32_MAX : (1u << left) - 1;
+    mask[i] = found->cu_mask.empty() ? all : i < found->cu_mask.size() ? found->cu_mask[i] : 0;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace impl
