@@ -24,6 +24,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "arch": ("rocm_perf_lab.cli.arch", "Show the numbers the verdicts rest on, with sources."),
     "explain": ("rocm_perf_lab.cli.explain", "Say what a bottleneck verdict means."),
     "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile HIP programs, with hipcc's own options."),
+    "disasm": (
+        "rocm_perf_lab.cli.disasm",
+        "Show the kernels in a binary: resources, instructions.",
+    ),
 }
 
 # Commands that hand their arguments to another program untouched, `--debug` included.

@@ -1,0 +1,156 @@
+"""`rocm-perf disasm`: the kernels in a program or code object."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rocm_perf_lab.arch import load
+from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
+from rocm_perf_lab.device.code_object import CodeObject, Kernel, read_code_objects
+from rocm_perf_lab.device.disassembly import disassemble
+from rocm_perf_lab.errors import BadInput, UsageError
+from rocm_perf_lab.schema import disasm as schema
+from rocm_perf_lab.schema.common import to_json
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def disasm(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A HIP program, library, bundle or code object.")
+    ],
+    kernel: Annotated[
+        str, typer.Option("--kernel", metavar="REGEX", help="Only kernels whose name matches.")
+    ] = "",
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Resources only, no instructions.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
+) -> None:
+    """Show the kernels in a binary: resources, arguments, instructions with source lines."""
+    chosen = _choose(file, kernel)
+    if json:
+        kernels = [_document(owner, found, not summary) for owner, found in chosen]
+        sys.stdout.write(to_json(schema.Disassembly(file=str(file), kernels=kernels)))
+        return
+    for index, (owner, found) in enumerate(chosen):
+        if index:
+            print()
+        _print(owner, found, not summary)
+
+
+def _choose(file: Path, pattern: str) -> list[tuple[CodeObject, Kernel]]:
+    try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--kernel {pattern}: not a regular expression: {error}") from error
+    kernels = [(owner, k) for owner in read_code_objects(file) for k in owner.kernels]
+    if not kernels:
+        raise BadInput(f"{file} holds GPU code, but no kernel")
+    found = [(owner, k) for owner, k in kernels if wanted.search(k.name)]
+    if not found:
+        names = ", ".join(sorted({k.name for _, k in kernels})[:8])
+        raise UsageError(f"no kernel in {file} matches {pattern}", hint=f"it holds {names}")
+    return found
+
+
+def _occupancy(kernel: Kernel) -> Occupancy:
+    try:
+        gpu = load.gpu(kernel.architecture)
+    except UsageError as error:
+        threads = kernel.max_threads or None
+        return Occupancy(None, None, None, threads, kernel.wave_size, reason=error.message)
+    return occupancy(
+        gpu,
+        threads=kernel.max_threads or None,
+        vgprs=kernel.vgprs,
+        agprs=kernel.agprs,
+        total_vgprs=kernel.vgprs + kernel.agprs,
+        sgprs=kernel.sgprs,
+        lds_bytes=kernel.lds_bytes,
+        wave_size=kernel.wave_size,
+    )
+
+
+def _document(owner: CodeObject, kernel: Kernel, listing: bool) -> schema.DisassembledKernel:
+    fits = _occupancy(kernel)
+    return schema.DisassembledKernel(
+        name=kernel.name,
+        architecture=owner.architecture,
+        resources=schema.KernelResources(
+            vgpr_per_thread=kernel.vgprs,
+            agpr_per_thread=kernel.agprs,
+            sgpr_per_wave=kernel.sgprs,
+            lds_bytes=kernel.lds_bytes,
+            scratch_bytes=kernel.scratch_bytes,
+            vgpr_spills=kernel.vgpr_spills,
+            sgpr_spills=kernel.sgpr_spills,
+            kernarg_bytes=kernel.kernarg_bytes,
+            max_threads_per_block=kernel.max_threads,
+            wave_size=kernel.wave_size,
+        ),
+        occupancy=schema.KernelOccupancy(
+            waves_per_simd=fits.waves_per_simd,
+            theoretical=fits.theoretical,
+            limiter=fits.limiter,
+            threads_per_block=fits.threads_per_block,
+            reason=fits.reason,
+        ),
+        arguments=[
+            schema.KernelArgument(
+                name=a.name, kind=a.kind, type=a.type, offset=a.offset, size=a.size
+            )
+            for a in kernel.arguments
+        ],
+        instructions=[
+            schema.KernelInstruction(
+                address=i.address,
+                encoding=" ".join(f"{word:08x}" for word in i.encoding),
+                text=i.text,
+                file=i.file,
+                line=i.line,
+            )
+            for i in (disassemble(owner, kernel) if listing else ())
+        ],
+    )
+
+
+def _print(owner: CodeObject, kernel: Kernel, listing: bool) -> None:
+    fits = _occupancy(kernel)
+    print(f"{_plain(kernel.name)}  ({owner.architecture})")
+    print(
+        f"  VGPR {kernel.vgprs} + AGPR {kernel.agprs}, SGPR {kernel.sgprs}, "
+        f"LDS {kernel.lds_bytes} B, scratch {kernel.scratch_bytes} B, "
+        f"spills {kernel.vgpr_spills} VGPR {kernel.sgpr_spills} SGPR"
+    )
+    if fits.waves_per_simd is None or fits.theoretical is None:
+        print(f"  occupancy unknown: {fits.reason}")
+    else:
+        print(
+            f"  occupancy {fits.waves_per_simd:g} waves per SIMD ({100 * fits.theoretical:.0f} %), "
+            f"limited by {fits.limiter}, at {fits.threads_per_block} threads per block"
+        )
+    for a in kernel.arguments:
+        if not a.hidden:
+            print(f"  argument {a.offset:4}  {a.size:3} B  {a.kind:14} {_plain(a.name)}".rstrip())
+    hidden = sum(a.hidden for a in kernel.arguments)
+    if hidden:
+        print(f"  and {hidden} hidden arguments, {kernel.kernarg_bytes} B in all")
+    last: tuple[str | None, int | None] = (None, None)
+    for i in disassemble(owner, kernel) if listing else ():
+        if (i.file, i.line) != last and i.file is not None:
+            print(f"; {_plain(i.file)}:{i.line}")
+        last = (i.file, i.line)
+        encoding = " ".join(f"{word:08x}" for word in i.encoding)
+        print(f"  {i.address:#08x}  {encoding:<26}  {i.text}")
+
+
+def _plain(text: str) -> str:
+    """Names come from the file: nothing in them may steer a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in text)

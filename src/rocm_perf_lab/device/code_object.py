@@ -1,0 +1,249 @@
+"""AMD GPU code objects: the kernels in one, their resources, arguments and code.
+
+A file may be a code object itself, an offload bundle of several, or a host program that carries
+bundles in its section `.hip_fatbin`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.device.bundle import COMPRESSED_MAGIC, MAGIC, bundle_size, read_bundle
+from rocm_perf_lab.device.elf import EM_AMDGPU, Elf, is_elf
+from rocm_perf_lab.errors import BadInput
+
+NOTE_METADATA = 32  # NT_AMDGPU_METADATA
+MAX_DEPTH = 32
+
+# The low byte of e_flags (EF_AMDGPU_MACH); others are shown by number.
+MACHINES = {
+    0x2C: "gfx900", 0x2F: "gfx906", 0x30: "gfx908", 0x33: "gfx1010", 0x36: "gfx1030",
+    0x3F: "gfx90a", 0x40: "gfx940", 0x41: "gfx1100", 0x4B: "gfx941", 0x4C: "gfx942",
+    0x4E: "gfx1201", 0x48: "gfx1200", 0x4F: "gfx950",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Argument:
+    name: str
+    kind: str  # by_value, global_buffer, hidden_block_count_x, ...
+    type: str
+    offset: int
+    size: int
+
+    @property
+    def hidden(self) -> bool:
+        return self.kind.startswith("hidden_")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    name: str
+    architecture: str
+    vgprs: int
+    agprs: int
+    sgprs: int
+    lds_bytes: int
+    scratch_bytes: int
+    vgpr_spills: int
+    sgpr_spills: int
+    kernarg_bytes: int
+    max_threads: int
+    wave_size: int
+    arguments: tuple[Argument, ...]
+    address: int  # of the first instruction, as linked
+    code: bytes
+
+
+@dataclass(frozen=True)
+class CodeObject:
+    architecture: str  # "gfx942:sramecc+:xnack-" as the metadata says it
+    elf: Elf
+    kernels: tuple[Kernel, ...]
+
+
+def read_code_objects(path: Path) -> list[CodeObject]:
+    """Every GPU code object in a program, library, bundle or bare object."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from error
+    found = [read_code_object(image) for image in _images(data)]
+    if not found:
+        raise BadInput(
+            f"{path} holds no GPU code",
+            "it takes a HIP program, an offload bundle or a code object (.co, .hsaco)",
+        )
+    return found
+
+
+def read_code_object(data: bytes) -> CodeObject:
+    elf = Elf(data)
+    if elf.machine != EM_AMDGPU:
+        raise BadInput("not an AMD GPU code object")
+    metadata = _metadata(elf)
+    target = str(metadata.get("amdhsa.target", ""))
+    mach = elf.flags & 0xFF
+    architecture = target.rpartition("--")[2] or MACHINES.get(mach, f"EF_AMDGPU_MACH {mach:#x}")
+    symbols = {symbol.name: symbol for symbol in elf.symbols() if symbol.defined}
+    kernels: list[Kernel] = []
+    for entry in _maps(metadata.get("amdhsa.kernels")):
+        name = _text(entry, ".name")
+        symbol = symbols.get(name)
+        address, code = 0, b""
+        if symbol is not None and symbol.size:
+            address, code = symbol.value, elf.at_address(symbol.value, symbol.size)
+        kernels.append(_kernel(entry, name, architecture, address, code))
+    return CodeObject(architecture, elf, tuple(sorted(kernels, key=lambda k: k.name)))
+
+
+def _kernel(
+    entry: Mapping[str, Any], name: str, architecture: str, address: int, code: bytes
+) -> Kernel:
+    agprs = _number(entry, ".agpr_count")
+    vgprs = _number(entry, ".vgpr_count")
+    return Kernel(
+        name=name,
+        architecture=architecture.partition(":")[0],
+        # The unified register file of gfx90a and later is counted whole by the compiler.
+        vgprs=vgprs - agprs if agprs and vgprs >= agprs else vgprs,
+        agprs=agprs,
+        sgprs=_number(entry, ".sgpr_count"),
+        lds_bytes=_number(entry, ".group_segment_fixed_size"),
+        scratch_bytes=_number(entry, ".private_segment_fixed_size"),
+        vgpr_spills=_number(entry, ".vgpr_spill_count"),
+        sgpr_spills=_number(entry, ".sgpr_spill_count"),
+        kernarg_bytes=_number(entry, ".kernarg_segment_size"),
+        max_threads=_number(entry, ".max_flat_workgroup_size"),
+        wave_size=_number(entry, ".wavefront_size") or 64,
+        arguments=tuple(
+            Argument(
+                name=_text(arg, ".name"),
+                kind=_text(arg, ".value_kind"),
+                type=_text(arg, ".type_name"),
+                offset=_number(arg, ".offset"),
+                size=_number(arg, ".size"),
+            )
+            for arg in _maps(entry.get(".args"))
+        ),
+        address=address,
+        code=code,
+    )
+
+
+def _images(data: bytes) -> Iterator[bytes]:
+    if is_elf(data):
+        elf = Elf(data)
+        if elf.machine == EM_AMDGPU:
+            yield data
+            return
+        for section in elf.sections:
+            if section.name in (".hip_fatbin", ".llvm.offloading"):
+                yield from _bundles(elf.content(section))
+        return
+    yield from _bundles(data)
+
+
+def _bundles(data: bytes) -> Iterator[bytes]:
+    """Bundles one after the other, with padding between."""
+    at = 0
+    while True:
+        starts = [s for s in (data.find(MAGIC, at), data.find(COMPRESSED_MAGIC, at)) if s >= 0]
+        if not starts:
+            return
+        at = min(starts)
+        rest = data[at:]
+        for entry in read_bundle(rest):
+            if entry.arch and is_elf(entry.image):
+                yield entry.image
+        at += max(bundle_size(rest), 4)
+
+
+def _metadata(elf: Elf) -> Mapping[str, Any]:
+    for name, kind, body in elf.notes():
+        if name == "AMDGPU" and kind == NOTE_METADATA:
+            try:
+                value, _ = unpack(body, 0)
+            except (struct.error, IndexError, UnicodeDecodeError) as error:
+                raise BadInput("the code object's metadata note is damaged") from error
+            if isinstance(value, dict):
+                return value
+    raise BadInput("the code object has no metadata note (code object version 2 or older?)")
+
+
+def _maps(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _number(entry: Mapping[str, Any], key: str) -> int:
+    value = entry.get(key, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    value = entry.get(key, "")
+    return value if isinstance(value, str) else ""
+
+
+def unpack(data: bytes, at: int, depth: int = 0) -> tuple[Any, int]:
+    """One MessagePack value and where it ends: the types a metadata note uses."""
+    if depth > MAX_DEPTH:
+        raise BadInput("metadata note nests too deep")
+    head = data[at]
+    at += 1
+    if head <= 0x7F:
+        return head, at
+    if head >= 0xE0:
+        return head - 256, at
+    if head <= 0x8F:
+        return _map(data, at, head & 15, depth)
+    if head <= 0x9F:
+        return _array(data, at, head & 15, depth)
+    if head <= 0xBF:
+        return _string(data, at, head & 31)
+    if head in (0xC0, 0xC2, 0xC3):
+        return {0xC0: None, 0xC2: False, 0xC3: True}[head], at
+    numbers = {
+        0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
+        0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
+    }  # fmt: skip
+    if head in numbers:
+        return struct.unpack_from(numbers[head], data, at)[0], at + struct.calcsize(numbers[head])
+    sized = {0xD9: ">B", 0xDA: ">H", 0xDB: ">I", 0xC4: ">B", 0xC5: ">H", 0xC6: ">I",
+             0xDC: ">H", 0xDD: ">I", 0xDE: ">H", 0xDF: ">I"}  # fmt: skip
+    if head not in sized:
+        raise BadInput(f"metadata note with unknown type {head:#x}")
+    (size,) = struct.unpack_from(sized[head], data, at)
+    at += struct.calcsize(sized[head])
+    if head in (0xDC, 0xDD):
+        return _array(data, at, size, depth)
+    if head in (0xDE, 0xDF):
+        return _map(data, at, size, depth)
+    return _string(data, at, size)
+
+
+def _map(data: bytes, at: int, count: int, depth: int) -> tuple[dict[Any, Any], int]:
+    result: dict[Any, Any] = {}
+    for _ in range(count):
+        key, at = unpack(data, at, depth + 1)
+        value, at = unpack(data, at, depth + 1)
+        result[key if isinstance(key, (str, int)) else str(key)] = value
+    return result, at
+
+
+def _array(data: bytes, at: int, count: int, depth: int) -> tuple[list[Any], int]:
+    result: list[Any] = []
+    for _ in range(count):
+        value, at = unpack(data, at, depth + 1)
+        result.append(value)
+    return result, at
+
+
+def _string(data: bytes, at: int, size: int) -> tuple[str, int]:
+    if at + size > len(data):
+        raise BadInput("metadata note cut short")
+    return data[at : at + size].decode("utf-8", "replace"), at + size

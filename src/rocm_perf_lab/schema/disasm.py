@@ -1,0 +1,61 @@
+"""What `rocm-perf disasm … --json` prints."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from rocm_perf_lab.schema.common import Model
+
+
+class KernelArgument(Model):
+    name: str
+    kind: str
+    type: str
+    offset: int
+    size: int
+
+
+class KernelInstruction(Model):
+    address: int
+    encoding: str = Field(description="32-bit words in hexadecimal")
+    text: str
+    file: str | None
+    line: int | None
+
+
+class KernelResources(Model):
+    vgpr_per_thread: int
+    agpr_per_thread: int
+    sgpr_per_wave: int
+    lds_bytes: int
+    scratch_bytes: int
+    vgpr_spills: int
+    sgpr_spills: int
+    kernarg_bytes: int
+    max_threads_per_block: int
+    wave_size: int
+
+
+class KernelOccupancy(Model):
+    waves_per_simd: float | None
+    theoretical: float | None
+    limiter: str | None
+    threads_per_block: int | None = Field(description="the largest block the kernel allows")
+    reason: str | None = Field(description="why there is no number")
+
+
+class DisassembledKernel(Model):
+    name: str
+    architecture: str
+    resources: KernelResources
+    occupancy: KernelOccupancy
+    arguments: list[KernelArgument]
+    instructions: list[KernelInstruction]
+
+
+class Disassembly(Model):
+    schema_version: Literal["1.0"] = "1.0"
+    file: str
+    kernels: list[DisassembledKernel]
