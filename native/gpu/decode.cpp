@@ -127,10 +127,12 @@ class Decoder {
       value = is_f16(type) ? kHalf[n] : is_f64(type) || (is_wide(type) && type != OpType::F32X2 && type != OpType::B32X2 && !matrix()) ? kDouble[n] : kSingle[n];
       if (matrix() && op_->matrix >= 0 && matrix_table[op_->matrix].d == MatrixType::F64) value = kDouble[n];
     } else if (code == 255) {
-      if (i_.words >= words_) return false;
-      const uint32_t literal = code_[i_.words];
-      i_.word[i_.words] = literal;
-      ++i_.words;
+      if (!literal_) {  // both sources may name the one literal
+        if (i_.words >= words_) return false;
+        literal_ = &code_[i_.words++];
+        i_.word[i_.words - 1] = *literal_;
+      }
+      const uint32_t literal = *literal_;
       value = is_f64(type) ? uint64_t(literal) << 32 : type == OpType::I64 ? uint64_t(int64_t(int32_t(literal))) : literal;
     } else if ((code >= 235 && code <= 238) || (code >= 251 && code <= 253)) {
       s.kind = Source::Special;
@@ -210,17 +212,7 @@ class Decoder {
     }
     return true;
   }
-  bool literal_at(int k) {
-    // madmk and friends share one literal with src0.
-    if (i_.words == 2) {
-      i_.src[k] = Source{};
-      i_.src[k].kind = Source::Constant;
-      i_.src[k].code = 255;
-      i_.src[k].at = rows_.vector(i_.word[1]);
-      return true;
-    }
-    return source(i_.src[k], 255, OpType::B32, true);
-  }
+  bool literal_at(int k) { return source(i_.src[k], 255, OpType::B32, true); }
   bool vsrc(int k, uint32_t n) {
     vector_source(k, n, false, op_->src[k]);
     return true;
@@ -277,7 +269,9 @@ class Decoder {
     i_.dpp_ctrl = uint16_t(bits(w1_, 8, 9));
     i_.bound_ctrl = bits(w1_, 19, 1);
     i_.dpp_masks = uint8_t(bits(w1_, 24, 8));
-    return true;
+    // Double precision has only row_newbcast.
+    const bool wide = op_->dst_width == 2 || is_wide(op_->src[0]);
+    return !wide || (i_.dpp_ctrl >= 0x150 && i_.dpp_ctrl < 0x160);
   }
 
   void tie_old() {
@@ -468,6 +462,7 @@ class Decoder {
   ConstantRows& rows_;
   Inst& i_;
   const OpInfo* op_ = nullptr;
+  const uint32_t* literal_ = nullptr;
   uint32_t w0_ = 0, w1_ = 0;
 };
 

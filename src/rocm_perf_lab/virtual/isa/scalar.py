@@ -90,7 +90,7 @@ _SOP1 = """
 43 s_movrels_b64 b64: b64 :: :: kind=movrels
 44 s_movreld_b32 b32: b32 :: :: kind=movreld
 45 s_movreld_b64 b64: b64 :: :: kind=movreld
-46 s_cbranch_join :b64 :: :: kind=unmodelled
+46 s_cbranch_join :b32 :: :: kind=unmodelled
 48 s_abs_i32 i32: i32 :: d = a < 0 ? i32(0u - u32(a)) : a; scc = d != 0
 50 s_set_gpr_idx_idx :b32 :: :: kind=gpr_idx_idx
 53 s_andn1_wrexec_b64 b64: b64 :: w.exec = ~a & w.exec; d = w.exec; scc = d != 0
