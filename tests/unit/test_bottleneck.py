@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,10 +15,13 @@ from rocm_perf_lab.analyze.counters import join
 from rocm_perf_lab.analyze.evidence import analyze_kernels, launch_facts
 from rocm_perf_lab.analyze.roofline import roofline
 from rocm_perf_lab.analyze.rules import LABELS, rule_set
+from rocm_perf_lab.analyze.thread_trace import summarize
 from rocm_perf_lab.arch import gpu
 from rocm_perf_lab.cli import main as cli
+from rocm_perf_lab.trace.att_writer import Content
 from rocm_perf_lab.trace.model import Trace
 from support import vcopy
+from support.att import code, wave, written
 from support.traces import TraceBuilder
 
 GPU = gpu("gfx942")
@@ -248,6 +252,46 @@ def test_copies_between_kernels_are_not_launch_gaps() -> None:
         start = number * 10_000
         builder.dispatch("k", start, start + 1000).copy("H2D", start + 1000, start + 10_000)
     assert launch_facts(builder.build())["k"].median_gap_ns == 0
+
+
+def test_a_small_grid_beside_other_kernels_does_not_leave_the_device_idle() -> None:
+    builder = TraceBuilder()
+    for number in range(5):
+        start = number * 100_000
+        builder.dispatch("small", start, start + 90_000, grid=(16 * 256, 1, 1), stream=1)
+        builder.dispatch("big", start + 5_000, start + 85_000, grid=(8192 * 256, 1, 1), stream=2)
+    trace = builder.build()
+    facts = launch_facts(trace)
+    assert facts["small"].overlap_share == pytest.approx(80 / 90)
+    assert facts["big"].overlap_share == 1
+    found = analyze_kernels(trace, roofline(join(trace, []), GPU), GPU)
+    assert {a.name: a.verdict.label for a in found} == {"small": "unknown", "big": "unknown"}
+
+
+# --- what a thread trace adds ----------------------------------------------------------------
+
+
+def with_thread_trace(content: Content, folder: Path, lds_bytes: int = 0) -> Verdict:
+    trace = TraceBuilder().dispatch("k", 0, 10**6, grid=(2**21, 1, 1), lds=lds_bytes).build()
+    finding = summarize(written(content, folder))
+    assert finding.usable
+    (found,) = analyze_kernels(trace, roofline(join(trace, []), GPU), GPU, {"k": finding})
+    return found.verdict
+
+
+def test_waits_in_a_thread_trace_expose_too_few_waves(tmp_path: Path) -> None:
+    lines = code("global_load_dword v0, v[2:3], off", "s_waitcnt vmcnt(0)", "s_endpgm")
+    one = wave([[0, 3, 0, 4, 1], [4, 9, 900, 904, 2], [908, 11, 0, 4, 3]])
+    found = with_thread_trace(Content(lines, [one]), tmp_path, lds_bytes=65536)
+    assert (found.label, found.rule) == ("under_occupied", "too_few_waves")
+    assert any("thread trace" in e.source for e in found.evidence)
+
+
+def test_waits_for_lds_in_a_thread_trace_are_lds_bound(tmp_path: Path) -> None:
+    lines = code("ds_read_b32 v0, v1", "s_waitcnt lgkmcnt(0)", "s_endpgm")
+    one = wave([[0, 5, 400, 404, 1], [404, 9, 500, 504, 2], [908, 11, 0, 4, 3]])
+    found = with_thread_trace(Content(lines, [one]), tmp_path)
+    assert (found.label, found.rule) == ("lds_bound", "lds_stalls")
 
 
 # --- laws of the rule set --------------------------------------------------------------------

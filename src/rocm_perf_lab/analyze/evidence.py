@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.model import IndexColumn, Trace
 
 ATT = "thread trace"
 TRACE = "kernel trace"
@@ -29,6 +29,7 @@ class LaunchFacts:
     total_ns: int
     median_ns: float
     median_gap_ns: float | None  # None: no dispatch had one before it
+    overlap_share: float | None  # of its time, that with other kernels running beside it
 
     @property
     def gap_share(self) -> float | None:
@@ -83,34 +84,67 @@ def launch_facts(trace: Trace) -> dict[str, LaunchFacts]:
     d = trace.dispatches
     if not len(d):
         return {}
-    gap = _gaps(trace)
+    gap, overlap = _gaps(trace), _overlaps(trace)
     names: dict[str, int] = {}
     by_kernel = np.array([names.setdefault(k.name, len(names)) for k in trace.kernels] or [0])
     name_of = by_kernel[np.maximum(d.kernel, 0)]
     duration = (d.end_ns - d.start_ns).astype(np.float64)
-    order = np.argsort(name_of, kind="stable")
-    bounds = np.searchsorted(name_of[order], np.arange(len(names) + 1))
+    # numpy sorts 16-bit integers in linear time.
+    narrow = name_of.astype(np.int16 if len(names) < 2**15 else np.int64)
+    order = np.argsort(narrow, kind="stable")
+    bounds = np.searchsorted(narrow[order], np.arange(len(names) + 1))
+    gap, overlap, duration = gap[order], overlap[order], duration[order]
     facts = {}
     for name, index in names.items():
-        rows = order[bounds[index] : bounds[index + 1]]
-        if len(rows):
-            known = gap[rows][~np.isnan(gap[rows])]
-            facts[name] = LaunchFacts(
-                len(rows),
-                int(duration[rows].sum()),
-                float(np.median(duration[rows])),
-                float(np.median(known)) if len(known) else None,
-            )
+        rows = slice(bounds[index], bounds[index + 1])
+        if bounds[index] == bounds[index + 1]:
+            continue
+        gaps = gap[rows][~np.isnan(gap[rows])]
+        total = duration[rows].sum()
+        facts[name] = LaunchFacts(
+            dispatches=int(bounds[index + 1] - bounds[index]),
+            total_ns=int(total),
+            median_ns=float(np.median(duration[rows])),
+            median_gap_ns=float(np.median(gaps)) if len(gaps) else None,
+            overlap_share=float(overlap[rows].sum() / total) if total else None,
+        )
     return facts
+
+
+def _groups(*columns: IndexColumn) -> Iterator[npt.NDArray[np.int64]]:
+    """Rows that agree in these columns of few values, group by group."""
+    groups = [np.arange(len(columns[0]))]
+    for column in columns:
+        low, high = int(column.min()), int(column.max())
+        if low != high:
+            groups = [rows[column[rows] == v] for rows in groups for v in range(low, high + 1)]
+    return (rows for rows in groups if len(rows))
+
+
+def _overlaps(trace: Trace) -> npt.NDArray[np.float64]:
+    """How long each dispatch ran while another did on the same agent."""
+    d = trace.dispatches
+    overlap = np.zeros(len(d))
+    for rows in _groups(d.agent):
+        start, end = d.start_ns[rows], d.end_ns[rows]
+        order = np.argsort(start, kind="stable")
+        if not np.any(start[order][1:] < np.maximum.accumulate(end[order])[:-1]):
+            continue
+        times = np.concatenate([start, end])
+        by_time = np.argsort(times, kind="stable")
+        running = np.cumsum(np.where(by_time < len(rows), 1, -1))
+        at = times[by_time]
+        # Time up to each event with at least two running; within a dispatch, one is itself.
+        shared = np.concatenate([[0], np.cumsum(np.diff(at) * (running[:-1] >= 2))])
+        overlap[rows] = np.interp(end, at, shared) - np.interp(start, at, shared)
+    return overlap
 
 
 def _gaps(trace: Trace) -> npt.NDArray[np.float64]:
     """Idle time of the device before each dispatch, per process and agent; NaN for the first."""
     d, c = trace.dispatches, trace.copies
     gap = np.full(len(d), np.nan)
-    lanes = d.process.astype(np.int64) * (len(trace.agents) + 1) + d.agent + 1
-    for lane in np.unique(lanes):
-        rows = np.flatnonzero(lanes == lane)
+    for rows in _groups(d.process, d.agent):
         copies = np.flatnonzero(c.process == d.process[rows[0]])
         start = np.concatenate([d.start_ns[rows], c.start_ns[copies]])
         end = np.concatenate([d.end_ns[rows], c.end_ns[copies]])
@@ -137,6 +171,7 @@ def gather(
         numbers["median_us"] = Number(launch.median_ns / 1e3, TRACE)
         why_no_gap = "no timing run with two dispatches" if launch.gap_share is None else None
         numbers["gap_share"] = Number(launch.gap_share, TRACE, why_no_gap)
+        numbers["overlap_share"] = Number(launch.overlap_share, TRACE, "no duration recorded")
     if roofline is not None and gpu is not None and gpu.cu_count:
         places = gpu.cu_count / gpu.limits.cus_per_domain
         fill = roofline.key.workgroups / places
@@ -211,11 +246,8 @@ def _from_thread_trace(
         )
         found["wait_share"] = Number(waits, f"{ATT}: waits and barriers")
         found["lds_stall_share"] = Number(f.wait_lds + f.stall_lds, f"{ATT}: LDS waits and stalls")
-    for name, value in (
-        ("valu_busy", att.valu_issue_utilisation),
-        ("mfma_busy", att.mfma_issue_utilisation),
-    ):
-        found[name] = Number(value, f"{ATT}: issue on the traced SIMDs")
+    # No such number for the matrix cores: an MFMA works on long after its issue.
+    found["valu_busy"] = Number(att.valu_issue_utilisation, f"{ATT}: issue on the traced SIMDs")
     if att.mean_waves_per_simd is not None and gpu is not None:
         share = att.mean_waves_per_simd / gpu.limits.max_waves_per_simd
         found["occupancy_measured"] = Number(share, f"{ATT}: waves per SIMD")

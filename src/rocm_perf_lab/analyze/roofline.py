@@ -215,7 +215,9 @@ def _total(
         return None
     unknown = [pipe for pipe, v in parts.items() if v.value is None]
     if unknown:
-        reasons[name] = f"{unknown[0]}: {parts[unknown[0]].reason}"
+        why = {parts[pipe].reason for pipe in unknown}
+        same = len(unknown) == len(parts) and len(why) == 1
+        reasons[name] = f"{'' if same else unknown[0] + ': '}{parts[unknown[0]].reason}"
         return None
     return sum(v.value for v in parts.values() if v.value is not None)
 
