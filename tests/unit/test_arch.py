@@ -120,6 +120,13 @@ def test_products_are_told_by_device_id_name_and_cu_count(
     assert gpu(agent).product == expected
 
 
+def test_two_names_for_the_same_numbers_need_not_be_told_apart() -> None:
+    agent = replace(
+        MI300X, architecture="gfx90a", product_name="MI200", properties={"cu_count": 104}
+    )
+    assert gpu(agent).datasheet["hbm"].value == 1638.4
+
+
 def test_an_unrecognised_product_has_only_what_was_recorded() -> None:
     bare = gpu(replace(MI300X, product_name="", properties={}))
     assert bare.cu_count is None and not bare.datasheet and not bare.measured

@@ -149,7 +149,9 @@ def recognise(file: Table, agent: Agent) -> str | None:
         if cus is not None
         and known[name].get("numbers", {}).get("cu_count", {}).get("value") == cus
     ]
-    return by_cu[0] if len(by_cu) == 1 else None
+    # Two names for the same numbers (MI210 and a GCD of MI250) need not be told apart.
+    alike = all(known[name]["numbers"] == known[by_cu[0]]["numbers"] for name in by_cu)
+    return by_cu[0] if by_cu and alike else None
 
 
 def recorded_numbers(agent: Agent) -> Numbers:
