@@ -1,0 +1,27 @@
+// Fat binaries: which code object in them is the one for a device.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace hip {
+
+struct Image {
+  const char* data = nullptr;
+  size_t size = 0;
+  std::string owned;  // holds the bytes where they had to be decompressed
+};
+
+enum class BundleStatus { Found, NoBinary, Invalid };
+
+// Picks the code object for `target` ("gfx942:sramecc+:xnack-") out of a clang offload bundle, a
+// compressed one or a plain ELF code object. `size` is 0 where the caller does not know it.
+BundleStatus select_image(const void* data, size_t size, const std::string& target, Image& image,
+                          std::string& why);
+
+// Whether a code object built for `built` ("gfx942", "gfx942:xnack-", "gfx9-4-generic") runs on
+// `target`; higher is more specific, 0 is no.
+int target_rank(const std::string& built, const std::string& target);
+
+}  // namespace hip

@@ -1,0 +1,58 @@
+// The end of a piece of work: an HSA signal that falls from 1 to 0, shared by everybody who may
+// have to wait for it (the stream, events, later work of other streams) and used again afterwards.
+#pragma once
+
+#include <hsa/hsa.h>
+
+#include <atomic>
+#include <utility>
+
+namespace hip {
+
+struct Device;
+
+class Completion {
+ public:
+  hsa_signal_t signal{};
+  Device* device = nullptr;  // whose faults end a wait
+
+  bool done() const { return hsa_signal_load_scacquire(signal) < 1; }
+  void finish() { hsa_signal_store_screlease(signal, 0); }
+
+ private:
+  friend class CompletionRef;
+  std::atomic<int> references_{0};
+};
+
+// A counted reference. Work in flight is itself a reference (Stream::in_flight), so a signal is
+// never used again while a packet may still write it.
+class CompletionRef {
+ public:
+  CompletionRef() = default;
+  explicit CompletionRef(Completion* completion) : completion_(completion) { retain(); }
+  CompletionRef(const CompletionRef& other) : completion_(other.completion_) { retain(); }
+  CompletionRef(CompletionRef&& other) noexcept
+      : completion_(std::exchange(other.completion_, nullptr)) {}
+  CompletionRef& operator=(CompletionRef other) noexcept {
+    std::swap(completion_, other.completion_);
+    return *this;
+  }
+  ~CompletionRef() { release(); }
+
+  Completion* operator->() const { return completion_; }
+  Completion* get() const { return completion_; }
+  explicit operator bool() const { return completion_ != nullptr; }
+  bool pending() const { return completion_ && !completion_->done(); }
+
+ private:
+  void retain() {
+    if (completion_) completion_->references_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void release();
+  Completion* completion_ = nullptr;
+};
+
+// A completion whose signal is 1; empty when HSA has no signals left.
+CompletionRef make_completion(Device* device);
+
+}  // namespace hip

@@ -1,0 +1,197 @@
+// Copies and fills: checked against the allocations, then handed to the copy engines or, where
+// only host memory is involved, done by the host in stream order.
+#include <cstring>
+
+#include "graph.h"
+#include "memory.h"
+
+namespace hip {
+
+namespace {
+
+// First byte after the last one a pitched box touches.
+size_t span(const Pitched& box, size_t width, size_t height, size_t depth) {
+  return (depth - 1) * box.slice + (height - 1) * box.pitch + width;
+}
+
+hipError_t check_side(const Pitched& side, size_t bytes, bool must_be_known, bool& device) {
+  auto found = memory_map().find(side.base);
+  if (!found) return must_be_known ? hipErrorInvalidValue : hipSuccess;
+  if (reinterpret_cast<uintptr_t>(side.base) + bytes > found->end()) return hipErrorInvalidValue;
+  device = found->on_device();
+  return hipSuccess;
+}
+
+void copy_box(const CopyRequest& request) {
+  for (size_t z = 0; z < request.depth; ++z)
+    for (size_t y = 0; y < request.height; ++y)
+      std::memmove(static_cast<char*>(request.to.base) + z * request.to.slice + y * request.to.pitch,
+                   static_cast<const char*>(request.from.base) + z * request.from.slice +
+                       y * request.from.pitch,
+                   request.width);
+}
+
+template <class T> void fill_row(void* to, T value, size_t count) {
+  T* out = static_cast<T*>(to);
+  for (size_t i = 0; i < count; ++i) out[i] = value;
+}
+
+void fill_box(const FillRequest& request) {
+  for (size_t z = 0; z < request.depth; ++z) {
+    for (size_t y = 0; y < request.height; ++y) {
+      void* row = static_cast<char*>(request.to.base) + z * request.to.slice + y * request.to.pitch;
+      if (request.element == 1) std::memset(row, static_cast<int>(request.value), request.width);
+      else if (request.element == 2)
+        fill_row(row, static_cast<uint16_t>(request.value), request.width);
+      else fill_row(row, request.value, request.width);
+    }
+  }
+}
+
+// Runs `work` in stream order on the host: at once where nothing is in the way.
+hipError_t run_on_host(Stream& stream, Blocking blocking, std::function<void()> work) {
+  if (blocking == Blocking::Yes) {
+    if (hipError_t status = synchronize(stream)) return status;
+    work();
+    return hipSuccess;
+  }
+  std::lock_guard lock(stream.device.mutex);
+  if (stream.idle()) {
+    work();
+    return hipSuccess;
+  }
+  return stream.host([work = std::move(work)](hipError_t) { work(); });
+}
+
+hsa_agent_t agent_of(const void* address) {
+  auto found = memory_map().find(address);
+  Device* device = found && found->on_device() ? device_at(found->device) : nullptr;
+  return device ? device->agent : runtime().cpu;
+}
+
+bool pageable(const void* address) { return !memory_map().find(address); }
+
+hipError_t submit_linear(Stream& stream, const CopyRequest& request, Blocking blocking) {
+  const size_t size = request.width * request.height * request.depth;
+  const void* from = request.from.base;
+  const bool from_pageable = pageable(from);
+  bool wait_for_it = blocking == Blocking::Yes || pageable(request.to.base);
+  CompletionRef done;
+  {
+    std::lock_guard lock(stream.device.mutex);
+    // Pageable sources may change as soon as the call returns: small ones are copied aside first.
+    constexpr size_t kStaged = 64 << 10;
+    bool staged = false;
+    if (from_pageable && !wait_for_it) {
+      if (size <= kStaged) {
+        void* stage = stream.kernargs.allocate(size, stream.device);
+        if (!stage) return hipErrorOutOfMemory;
+        std::memcpy(stage, from, size);
+        from = stage;
+        staged = true;
+      } else {
+        wait_for_it = true;
+      }
+    }
+    hipError_t status =
+        stream.copy(request.to.base, agent_of(request.to.base), from, agent_of(from), size);
+    if (status != hipSuccess) return status;
+    done = stream.last;
+    if (staged) stream.kernargs.used_by(done);
+  }
+  return wait_for_it ? wait(done) : hipSuccess;
+}
+
+hipError_t submit_rect(Stream& stream, const CopyRequest& request, Blocking blocking,
+                       bool to_device, bool from_device) {
+  const hsa_pitched_ptr_t to{request.to.base, request.to.pitch, request.to.slice};
+  const hsa_pitched_ptr_t from{request.from.base, request.from.pitch, request.from.slice};
+  const hsa_dim3_t zero{0, 0, 0};
+  const hsa_dim3_t range{static_cast<uint32_t>(request.width),
+                         static_cast<uint32_t>(request.height),
+                         static_cast<uint32_t>(request.depth)};
+  auto direction = to_device ? (from_device ? hsaDeviceToDevice : hsaHostToDevice) : hsaDeviceToHost;
+  CompletionRef done;
+  {
+    std::lock_guard lock(stream.device.mutex);
+    hipError_t status = stream.copy_rect(to, zero, from, zero, range, direction);
+    if (status != hipSuccess) return status;
+    done = stream.last;
+  }
+  const bool wait_for_it = blocking == Blocking::Yes || pageable(request.to.base) ||
+                           pageable(request.from.base);
+  return wait_for_it ? wait(done) : hipSuccess;
+}
+
+}  // namespace
+
+hipError_t check_copy(const CopyRequest& request) {
+  if (request.width == 0 || request.height == 0 || request.depth == 0) return hipSuccess;
+  if (!request.to.base || !request.from.base) return hipErrorInvalidValue;
+  switch (request.kind) {
+    case hipMemcpyHostToHost: case hipMemcpyHostToDevice: case hipMemcpyDeviceToHost:
+    case hipMemcpyDeviceToDevice: case hipMemcpyDefault: case hipMemcpyDeviceToDeviceNoCU: break;
+    default: return hipErrorInvalidMemcpyDirection;
+  }
+  if (request.height > 1 &&
+      (request.to.pitch < request.width || request.from.pitch < request.width))
+    return hipErrorInvalidPitchValue;
+  const bool device_to_device = request.kind == hipMemcpyDeviceToDevice ||
+                                request.kind == hipMemcpyDeviceToDeviceNoCU;
+  bool device = false;
+  size_t bytes = span(request.to, request.width, request.height, request.depth);
+  hipError_t status = check_side(request.to, bytes,
+                                 request.kind == hipMemcpyHostToDevice || device_to_device, device);
+  if (status != hipSuccess) return status;
+  bytes = span(request.from, request.width, request.height, request.depth);
+  return check_side(request.from, bytes, request.kind == hipMemcpyDeviceToHost || device_to_device,
+                    device);
+}
+
+hipError_t check_fill(const FillRequest& request) {
+  if (request.width == 0 || request.height == 0 || request.depth == 0) return hipSuccess;
+  if (!request.to.base) return hipErrorInvalidValue;
+  const size_t row = request.width * request.element;
+  if (request.height > 1 && request.to.pitch < row) return hipErrorInvalidPitchValue;
+  bool device = false;
+  return check_side(request.to, span(request.to, row, request.height, request.depth), true, device);
+}
+
+hipError_t submit_copy(Stream& stream, const CopyRequest& request, Blocking blocking) {
+  if (request.width == 0 || request.height == 0 || request.depth == 0) return hipSuccess;
+  bool to_device = false, from_device = false;
+  (void)check_side(request.to, 0, false, to_device);
+  (void)check_side(request.from, 0, false, from_device);
+  if (!to_device && !from_device) {
+    if (pageable(request.to.base) || pageable(request.from.base)) blocking = Blocking::Yes;
+    return run_on_host(stream, blocking, [request] { copy_box(request); });
+  }
+  if (request.linear()) return submit_linear(stream, request, blocking);
+  if (request.width > UINT32_MAX) return hipErrorInvalidValue;
+  return submit_rect(stream, request, blocking, to_device, from_device);
+}
+
+hipError_t submit_fill(Stream& stream, const FillRequest& request, Blocking blocking) {
+  if (request.width == 0 || request.height == 0 || request.depth == 0) return hipSuccess;
+  return run_on_host(stream, blocking, [request] { fill_box(request); });
+}
+
+hipError_t copy(Stream& stream, const CopyRequest& request, Blocking blocking) {
+  if (hipError_t status = check_copy(request)) return status;
+  if (stream.capture) {
+    if (blocking == Blocking::Yes) return capture_invalidate(stream);
+    return capture_copy(stream, request);
+  }
+  return submit_copy(stream, request, blocking);
+}
+
+hipError_t fill(Stream& stream, const FillRequest& request, Blocking blocking) {
+  if (hipError_t status = check_fill(request)) return status;
+  if (stream.capture) {
+    if (blocking == Blocking::Yes) return capture_invalidate(stream);
+    return capture_fill(stream, request);
+  }
+  return submit_fill(stream, request, blocking);
+}
+
+}  // namespace hip

@@ -1,0 +1,61 @@
+#include "entry.h"
+
+#include <bitset>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "thread_state.h"
+
+namespace hip {
+
+std::atomic<const hip_api_hook*> g_hook{nullptr};
+
+namespace {
+std::atomic<uint64_t> g_correlation{0};
+}  // namespace
+
+hipError_t finish(hipError_t status) {
+  if (status != hipSuccess && status != hipErrorNotReady) thread_state().last_error = status;
+  thread_state().last_status = status;
+  return status;
+}
+
+void not_supported(const char* api) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  std::lock_guard lock(mutex);
+  if (said.insert(api).second)
+    std::fprintf(stderr, "rocm-perf: %s is not supported on the virtual GPU\n", api);
+}
+
+TracedCall::TracedCall(ApiId id, const hip_api_argument* arguments, uint32_t count)
+    : hook_(g_hook.load(std::memory_order_acquire)) {
+  call_.id = static_cast<uint32_t>(id);
+  call_.name = kApiNames[call_.id];
+  call_.correlation_id = g_correlation.fetch_add(1, std::memory_order_relaxed) + 1;
+  call_.argument_count = count;
+  call_.arguments = arguments;
+  call_.result = 0;
+  outer_correlation_ = thread_state().correlation_id;
+  thread_state().correlation_id = call_.correlation_id;
+  if (hook_ && hook_->enter) hook_->enter(&call_, hook_->user);
+}
+
+TracedCall::~TracedCall() {
+  if (hook_ && hook_->exit) hook_->exit(&call_, hook_->user);
+  thread_state().correlation_id = outer_correlation_;
+}
+
+}  // namespace hip
+
+extern "C" {
+
+void rocm_perf_hip_set_hook(const hip_api_hook* hook) {
+  hip::g_hook.store(hook, std::memory_order_release);
+}
+uint64_t rocm_perf_hip_correlation_id() { return hip::thread_state().correlation_id; }
+uint64_t rocm_perf_hip_stream_id() { return hip::thread_state().stream_id; }
+
+}  // extern "C"

@@ -1,0 +1,576 @@
+// hipGraphAdd*Node and the parameters of nodes, in graphs and in instantiated graphs.
+#include <cstring>
+
+#include "api_impl.h"
+#include "copy_params.h"
+#include "graph.h"
+
+namespace hip {
+
+namespace {
+
+hipError_t add(hipGraphNode_t* result, hipGraph_t graph, const hipGraphNode_t* dependencies,
+               size_t count, hipGraphNodeType type, NodeWork work) {
+  if (!result || !graph || (count && !dependencies)) return hipErrorInvalidValue;
+  std::vector<hipGraphNode*> after(dependencies, dependencies + count);
+  for (hipGraphNode* node : after)
+    if (!graph->contains(node)) return hipErrorInvalidValue;
+  *result = graph->add(type, std::move(work), std::move(after));
+  return hipSuccess;
+}
+
+// The parameters of a node of the wanted kind; null for another kind.
+template <class T> T* part(hipGraphNode* node) { return node ? std::get_if<T>(&node->work) : nullptr; }
+
+// The instantiated counterpart of a node of the original graph.
+hipGraphNode* in_exec(hipGraphExec_t exec, hipGraphNode_t node) {
+  if (!exec || !node) return nullptr;
+  auto found = exec->graph->clone_of.find(node);
+  return found == exec->graph->clone_of.end() ? nullptr : found->second;
+}
+
+template <class T> hipError_t replace(hipGraphNode* node, hipError_t status, T work) {
+  if (status != hipSuccess) return status;
+  T* target = part<T>(node);
+  if (!target) return hipErrorInvalidValue;
+  *target = std::move(work);
+  return hipSuccess;
+}
+
+void point_at_arguments(KernelNode& node) {
+  node.argument_pointers.clear();
+  for (const KernelArgument& argument : node.function->metadata->explicit_arguments)
+    node.argument_pointers.push_back(node.arguments.data() + argument.offset);
+}
+
+hipError_t kernel_work(const hipKernelNodeParams* p, KernelNode& node) {
+  Device* device;
+  if (hipError_t status = check_device(device)) return status;
+  if (!p || !p->func) return hipErrorInvalidValue;
+  // `func` is a kernel of the program, or a function that capture or a module gave.
+  if (find_kernel(p->func, *device, node.function) != hipSuccess) {
+    if (kernel_name(p->func)) return hipErrorInvalidDeviceFunction;
+    node.function = static_cast<Function*>(p->func);
+  }
+  node.host = p->func;
+  node.grid = p->gridDim;
+  node.block = p->blockDim;
+  node.items[0] = uint64_t{p->gridDim.x} * p->blockDim.x;
+  node.items[1] = uint64_t{p->gridDim.y} * p->blockDim.y;
+  node.items[2] = uint64_t{p->gridDim.z} * p->blockDim.z;
+  node.dynamic_shared = p->sharedMemBytes;
+  Arguments arguments;
+  arguments.pointers = p->kernelParams;
+  if (!p->kernelParams && p->extra && !read_extra(p->extra, arguments)) return hipErrorInvalidValue;
+  if (!arguments.pointers && !arguments.packed &&
+      !node.function->metadata->explicit_arguments.empty())
+    return hipErrorInvalidValue;
+  node.arguments = pack_arguments(*node.function, arguments);
+  return check_launch(node.request());
+}
+
+template <class Params> hipError_t copy_work(const Params* p, MemcpyNode& node) {
+  if (hipError_t status = copy_request(p, node.copy)) return status;
+  if constexpr (std::is_same_v<Params, hipMemcpy3DParms>) {
+    node.params = *p;
+  } else {
+    node.params.srcPtr = {node.copy.from.base, node.copy.from.pitch, node.copy.width,
+                          node.copy.height};
+    node.params.dstPtr = {node.copy.to.base, node.copy.to.pitch, node.copy.width,
+                          node.copy.height};
+    node.params.extent = {node.copy.width, node.copy.height, node.copy.depth};
+    node.params.kind = node.copy.kind;
+  }
+  return check_copy(node.copy);
+}
+
+hipError_t linear_work(void* dst, const void* src, size_t count, hipMemcpyKind kind,
+                       MemcpyNode& node) {
+  node.copy = linear_copy(dst, src, count, kind);
+  node.params.srcPtr = {const_cast<void*>(src), count, count, 1};
+  node.params.dstPtr = {dst, count, count, 1};
+  node.params.extent = {count, 1, 1};
+  node.params.kind = kind;
+  if (!dst || !src || count == 0) return hipErrorInvalidValue;
+  return check_copy(node.copy);
+}
+
+hipError_t symbol_address(const void* symbol, size_t offset, size_t count, void*& address) {
+  Device* device;
+  if (hipError_t status = check_device(device)) return status;
+  Variable variable;
+  if (hipError_t status = find_variable(symbol, *device, variable)) return status;
+  if (offset > variable.size || count > variable.size - offset) return hipErrorInvalidValue;
+  address = static_cast<char*>(variable.address) + offset;
+  return hipSuccess;
+}
+
+hipError_t to_symbol_work(const void* symbol, const void* src, size_t count, size_t offset,
+                          hipMemcpyKind kind, MemcpyNode& node) {
+  void* address = nullptr;
+  if (hipError_t status = symbol_address(symbol, offset, count, address)) return status;
+  return linear_work(address, src, count, kind, node);
+}
+hipError_t from_symbol_work(void* dst, const void* symbol, size_t count, size_t offset,
+                            hipMemcpyKind kind, MemcpyNode& node) {
+  void* address = nullptr;
+  if (hipError_t status = symbol_address(symbol, offset, count, address)) return status;
+  return linear_work(dst, address, count, kind, node);
+}
+
+hipError_t fill_work(const hipMemsetParams* p, MemsetNode& node) {
+  if (!p || !p->dst || p->width == 0 ||
+      (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4))
+    return hipErrorInvalidValue;
+  node.params = *p;
+  return check_fill(node.request());
+}
+
+hipError_t host_work(const hipHostNodeParams* p, HostNode& node) {
+  if (!p || !p->fn) return hipErrorInvalidValue;
+  node = *p;
+  return hipSuccess;
+}
+
+hipError_t event_work(hipEvent_t handle, EventNode& node) {
+  node.event = resolve_event(handle);
+  return node.event ? hipSuccess : hipErrorInvalidValue;
+}
+
+// hipGraphNodeParams holds the parameters of any kind of node.
+hipError_t any_work(hipGraphNodeParams* p, NodeWork& work) {
+  hipError_t status = hipErrorInvalidValue;
+  switch (p->type) {
+    case hipGraphNodeTypeKernel: { KernelNode n; status = kernel_work(&p->kernel, n); work = std::move(n); break; }
+    case hipGraphNodeTypeMemcpy: { MemcpyNode n; status = copy_work(&p->memcpy.copyParams, n); work = n; break; }
+    case hipGraphNodeTypeMemset: { MemsetNode n; status = fill_work(&p->memset, n); work = n; break; }
+    case hipGraphNodeTypeHost: { HostNode n; status = host_work(&p->host, n); work = n; break; }
+    case hipGraphNodeTypeGraph:
+      if (!p->graph.graph) break;
+      work = ChildNode{p->graph.graph->clone()};
+      status = hipSuccess;
+      break;
+    case hipGraphNodeTypeWaitEvent: { EventNode n; status = event_work(p->eventWait.event, n); work = n; break; }
+    case hipGraphNodeTypeEventRecord: { EventNode n; status = event_work(p->eventRecord.event, n); work = n; break; }
+    case hipGraphNodeTypeEmpty: work = std::monostate{}; status = hipSuccess; break;
+    case hipGraphNodeTypeMemFree: work = FreeNode{p->free.dptr}; status = hipSuccess; break;
+    default: break;
+  }
+  return status;
+}
+
+}  // namespace
+
+hipError_t hipGraphAddEmptyNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                const hipGraphNode_t* pDependencies, size_t numDependencies) {
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeEmpty,
+             std::monostate{});
+}
+
+hipError_t hipGraphAddNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                           const hipGraphNode_t* pDependencies, size_t numDependencies,
+                           hipGraphNodeParams* nodeParams) {
+  if (!nodeParams) return hipErrorInvalidValue;
+  if (nodeParams->type == hipGraphNodeTypeMemAlloc)
+    return hip::hipGraphAddMemAllocNode(pGraphNode, graph, pDependencies, numDependencies,
+                                        &nodeParams->alloc);
+  NodeWork work;
+  if (hipError_t status = any_work(nodeParams, work)) return status;
+  hipError_t status = add(pGraphNode, graph, pDependencies, numDependencies, nodeParams->type,
+                          std::move(work));
+  if (status == hipSuccess)
+    if (auto* kernel = part<KernelNode>(*pGraphNode)) point_at_arguments(*kernel);
+  return status;
+}
+hipError_t hipGraphNodeSetParams(hipGraphNode_t node, hipGraphNodeParams* nodeParams) {
+  if (!node || !nodeParams || node->type != nodeParams->type) return hipErrorInvalidValue;
+  NodeWork work;
+  if (hipError_t status = any_work(nodeParams, work)) return status;
+  node->work = std::move(work);
+  if (auto* kernel = part<KernelNode>(node)) point_at_arguments(*kernel);
+  return hipSuccess;
+}
+hipError_t hipGraphExecNodeSetParams(hipGraphExec_t graphExec, hipGraphNode_t node,
+                                     hipGraphNodeParams* nodeParams) {
+  return hip::hipGraphNodeSetParams(in_exec(graphExec, node), nodeParams);
+}
+
+// ---- kernels ------------------------------------------------------------------------------------------
+
+hipError_t hipGraphAddKernelNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                 const hipGraphNode_t* pDependencies, size_t numDependencies,
+                                 const hipKernelNodeParams* pNodeParams) {
+  KernelNode work;
+  if (hipError_t status = kernel_work(pNodeParams, work)) return status;
+  hipError_t status = add(pGraphNode, graph, pDependencies, numDependencies,
+                          hipGraphNodeTypeKernel, std::move(work));
+  if (status == hipSuccess) point_at_arguments(*part<KernelNode>(*pGraphNode));
+  return status;
+}
+hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, hipKernelNodeParams* pNodeParams) {
+  KernelNode* kernel = part<KernelNode>(node);
+  if (!kernel || !pNodeParams) return hipErrorInvalidValue;
+  *pNodeParams = {kernel->block, nullptr, const_cast<void*>(kernel->host), kernel->grid,
+                  kernel->argument_pointers.data(),
+                  static_cast<unsigned int>(kernel->dynamic_shared)};
+  return hipSuccess;
+}
+hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node, const hipKernelNodeParams* pNodeParams) {
+  KernelNode* kernel = part<KernelNode>(node);
+  if (!kernel) return hipErrorInvalidValue;
+  KernelNode work;
+  if (hipError_t status = kernel_work(pNodeParams, work)) return status;
+  work.cooperative = kernel->cooperative;
+  work.priority = kernel->priority;
+  *kernel = std::move(work);
+  point_at_arguments(*kernel);
+  return hipSuccess;
+}
+hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node,
+                                           const hipKernelNodeParams* pNodeParams) {
+  return hip::hipGraphKernelNodeSetParams(in_exec(hGraphExec, node), pNodeParams);
+}
+hipError_t hipGraphKernelNodeSetAttribute(hipGraphNode_t hNode, hipLaunchAttributeID attr,
+                                          const hipLaunchAttributeValue* value) {
+  KernelNode* kernel = part<KernelNode>(hNode);
+  if (!kernel || !value) return hipErrorInvalidValue;
+  if (attr == hipLaunchAttributeCooperative) kernel->cooperative = value->cooperative != 0;
+  else if (attr == hipLaunchAttributePriority) kernel->priority = value->priority;
+  else if (attr == hipLaunchAttributeAccessPolicyWindow) kernel->window = value->accessPolicyWindow;
+  else return hipErrorInvalidValue;
+  return hipSuccess;
+}
+hipError_t hipGraphKernelNodeGetAttribute(hipGraphNode_t hNode, hipLaunchAttributeID attr,
+                                          hipLaunchAttributeValue* value) {
+  KernelNode* kernel = part<KernelNode>(hNode);
+  if (!kernel || !value) return hipErrorInvalidValue;
+  if (attr == hipLaunchAttributeCooperative) value->cooperative = kernel->cooperative;
+  else if (attr == hipLaunchAttributePriority) value->priority = kernel->priority;
+  else if (attr == hipLaunchAttributeAccessPolicyWindow) value->accessPolicyWindow = kernel->window;
+  else return hipErrorInvalidValue;
+  return hipSuccess;
+}
+hipError_t hipGraphKernelNodeCopyAttributes(hipGraphNode_t hSrc, hipGraphNode_t hDst) {
+  KernelNode *from = part<KernelNode>(hSrc), *to = part<KernelNode>(hDst);
+  if (!from || !to) return hipErrorInvalidValue;
+  to->cooperative = from->cooperative;
+  to->priority = from->priority;
+  to->window = from->window;
+  return hipSuccess;
+}
+
+// ---- copies -------------------------------------------------------------------------------------------
+
+hipError_t hipGraphAddMemcpyNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                 const hipGraphNode_t* pDependencies, size_t numDependencies,
+                                 const hipMemcpy3DParms* pCopyParams) {
+  MemcpyNode work;
+  if (hipError_t status = copy_work(pCopyParams, work)) return status;
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
+}
+hipError_t hipGraphMemcpyNodeGetParams(hipGraphNode_t node, hipMemcpy3DParms* pNodeParams) {
+  MemcpyNode* copy = part<MemcpyNode>(node);
+  if (!copy || !pNodeParams) return hipErrorInvalidValue;
+  *pNodeParams = copy->params;
+  return hipSuccess;
+}
+hipError_t hipGraphMemcpyNodeSetParams(hipGraphNode_t node, const hipMemcpy3DParms* pNodeParams) {
+  MemcpyNode work;
+  hipError_t status = copy_work(pNodeParams, work);
+  return replace(node, status, work);
+}
+hipError_t hipGraphExecMemcpyNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node,
+                                           hipMemcpy3DParms* pNodeParams) {
+  return hip::hipGraphMemcpyNodeSetParams(in_exec(hGraphExec, node), pNodeParams);
+}
+hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                   const hipGraphNode_t* pDependencies, size_t numDependencies,
+                                   void* dst, const void* src, size_t count, hipMemcpyKind kind) {
+  MemcpyNode work;
+  if (hipError_t status = linear_work(dst, src, count, kind, work)) return status;
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
+}
+hipError_t hipGraphMemcpyNodeSetParams1D(hipGraphNode_t node, void* dst, const void* src,
+                                         size_t count, hipMemcpyKind kind) {
+  MemcpyNode work;
+  hipError_t status = linear_work(dst, src, count, kind, work);
+  return replace(node, status, work);
+}
+hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t hGraphExec, hipGraphNode_t node,
+                                             void* dst, const void* src, size_t count,
+                                             hipMemcpyKind kind) {
+  return hip::hipGraphMemcpyNodeSetParams1D(in_exec(hGraphExec, node), dst, src, count, kind);
+}
+hipError_t hipGraphAddMemcpyNodeToSymbol(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                         const hipGraphNode_t* pDependencies,
+                                         size_t numDependencies, const void* symbol,
+                                         const void* src, size_t count, size_t offset,
+                                         hipMemcpyKind kind) {
+  MemcpyNode work;
+  if (hipError_t status = to_symbol_work(symbol, src, count, offset, kind, work)) return status;
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
+}
+hipError_t hipGraphMemcpyNodeSetParamsToSymbol(hipGraphNode_t node, const void* symbol,
+                                               const void* src, size_t count, size_t offset,
+                                               hipMemcpyKind kind) {
+  MemcpyNode work;
+  hipError_t status = to_symbol_work(symbol, src, count, offset, kind, work);
+  return replace(node, status, work);
+}
+hipError_t hipGraphExecMemcpyNodeSetParamsToSymbol(hipGraphExec_t hGraphExec, hipGraphNode_t node,
+                                                   const void* symbol, const void* src,
+                                                   size_t count, size_t offset,
+                                                   hipMemcpyKind kind) {
+  return hip::hipGraphMemcpyNodeSetParamsToSymbol(in_exec(hGraphExec, node), symbol, src, count,
+                                                  offset, kind);
+}
+hipError_t hipGraphAddMemcpyNodeFromSymbol(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                           const hipGraphNode_t* pDependencies,
+                                           size_t numDependencies, void* dst, const void* symbol,
+                                           size_t count, size_t offset, hipMemcpyKind kind) {
+  MemcpyNode work;
+  if (hipError_t status = from_symbol_work(dst, symbol, count, offset, kind, work)) return status;
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
+}
+hipError_t hipGraphMemcpyNodeSetParamsFromSymbol(hipGraphNode_t node, void* dst,
+                                                 const void* symbol, size_t count, size_t offset,
+                                                 hipMemcpyKind kind) {
+  MemcpyNode work;
+  hipError_t status = from_symbol_work(dst, symbol, count, offset, kind, work);
+  return replace(node, status, work);
+}
+hipError_t hipGraphExecMemcpyNodeSetParamsFromSymbol(hipGraphExec_t hGraphExec,
+                                                     hipGraphNode_t node, void* dst,
+                                                     const void* symbol, size_t count,
+                                                     size_t offset, hipMemcpyKind kind) {
+  return hip::hipGraphMemcpyNodeSetParamsFromSymbol(in_exec(hGraphExec, node), dst, symbol, count,
+                                                    offset, kind);
+}
+hipError_t hipDrvGraphAddMemcpyNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph,
+                                    const hipGraphNode_t* dependencies, size_t numDependencies,
+                                    const HIP_MEMCPY3D* copyParams, hipCtx_t) {
+  MemcpyNode work;
+  if (hipError_t status = copy_work(copyParams, work)) return status;
+  return add(phGraphNode, hGraph, dependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
+}
+hipError_t hipDrvGraphMemcpyNodeSetParams(hipGraphNode_t hNode, const HIP_MEMCPY3D* nodeParams) {
+  MemcpyNode work;
+  hipError_t status = copy_work(nodeParams, work);
+  return replace(hNode, status, work);
+}
+hipError_t hipDrvGraphMemcpyNodeGetParams(hipGraphNode_t hNode, HIP_MEMCPY3D* nodeParams) {
+  MemcpyNode* node = part<MemcpyNode>(hNode);
+  if (!node || !nodeParams) return hipErrorInvalidValue;
+  *nodeParams = {};
+  nodeParams->srcMemoryType = nodeParams->dstMemoryType = hipMemoryTypeUnified;
+  nodeParams->srcDevice = node->copy.from.base;
+  nodeParams->srcPitch = node->copy.from.pitch;
+  nodeParams->dstDevice = node->copy.to.base;
+  nodeParams->dstPitch = node->copy.to.pitch;
+  nodeParams->srcHeight = node->copy.from.pitch ? node->copy.from.slice / node->copy.from.pitch : 0;
+  nodeParams->dstHeight = node->copy.to.pitch ? node->copy.to.slice / node->copy.to.pitch : 0;
+  nodeParams->WidthInBytes = node->copy.width;
+  nodeParams->Height = node->copy.height;
+  nodeParams->Depth = node->copy.depth;
+  return hipSuccess;
+}
+hipError_t hipDrvGraphExecMemcpyNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t hNode,
+                                              const HIP_MEMCPY3D* copyParams, hipCtx_t) {
+  return hip::hipDrvGraphMemcpyNodeSetParams(in_exec(hGraphExec, hNode), copyParams);
+}
+
+// ---- fills --------------------------------------------------------------------------------------------
+
+hipError_t hipGraphAddMemsetNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                 const hipGraphNode_t* pDependencies, size_t numDependencies,
+                                 const hipMemsetParams* pMemsetParams) {
+  MemsetNode work;
+  if (hipError_t status = fill_work(pMemsetParams, work)) return status;
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemset, work);
+}
+hipError_t hipDrvGraphAddMemsetNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph,
+                                    const hipGraphNode_t* dependencies, size_t numDependencies,
+                                    const hipMemsetParams* memsetParams, hipCtx_t) {
+  return hip::hipGraphAddMemsetNode(phGraphNode, hGraph, dependencies, numDependencies,
+                                    memsetParams);
+}
+hipError_t hipGraphMemsetNodeGetParams(hipGraphNode_t node, hipMemsetParams* pNodeParams) {
+  MemsetNode* fill = part<MemsetNode>(node);
+  if (!fill || !pNodeParams) return hipErrorInvalidValue;
+  *pNodeParams = fill->params;
+  return hipSuccess;
+}
+hipError_t hipGraphMemsetNodeSetParams(hipGraphNode_t node, const hipMemsetParams* pNodeParams) {
+  MemsetNode work;
+  hipError_t status = fill_work(pNodeParams, work);
+  return replace(node, status, work);
+}
+hipError_t hipGraphExecMemsetNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node,
+                                           const hipMemsetParams* pNodeParams) {
+  return hip::hipGraphMemsetNodeSetParams(in_exec(hGraphExec, node), pNodeParams);
+}
+hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t hNode,
+                                              const hipMemsetParams* memsetParams, hipCtx_t) {
+  return hip::hipGraphMemsetNodeSetParams(in_exec(hGraphExec, hNode), memsetParams);
+}
+
+// ---- host functions, events, child graphs ----------------------------------------------------------------
+
+hipError_t hipGraphAddHostNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                               const hipGraphNode_t* pDependencies, size_t numDependencies,
+                               const hipHostNodeParams* pNodeParams) {
+  HostNode work;
+  if (hipError_t status = host_work(pNodeParams, work)) return status;
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeHost, work);
+}
+hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams* pNodeParams) {
+  HostNode* host = part<HostNode>(node);
+  if (!host || !pNodeParams) return hipErrorInvalidValue;
+  *pNodeParams = *host;
+  return hipSuccess;
+}
+hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node, const hipHostNodeParams* pNodeParams) {
+  HostNode work{};
+  hipError_t status = host_work(pNodeParams, work);
+  return replace(node, status, work);
+}
+hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node,
+                                         const hipHostNodeParams* pNodeParams) {
+  return hip::hipGraphHostNodeSetParams(in_exec(hGraphExec, node), pNodeParams);
+}
+
+hipError_t hipGraphAddEventRecordNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                      const hipGraphNode_t* pDependencies, size_t numDependencies,
+                                      hipEvent_t event) {
+  EventNode work;
+  if (hipError_t status = event_work(event, work)) return status;
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeEventRecord, work);
+}
+hipError_t hipGraphAddEventWaitNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                    const hipGraphNode_t* pDependencies, size_t numDependencies,
+                                    hipEvent_t event) {
+  EventNode work;
+  if (hipError_t status = event_work(event, work)) return status;
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeWaitEvent, work);
+}
+
+namespace {
+hipError_t get_event(hipGraphNode_t node, hipGraphNodeType type, hipEvent_t* event) {
+  if (!node || node->type != type || !event) return hipErrorInvalidValue;
+  *event = reinterpret_cast<hipEvent_t>(part<EventNode>(node)->event);
+  return hipSuccess;
+}
+hipError_t set_event(hipGraphNode_t node, hipGraphNodeType type, hipEvent_t event) {
+  if (!node || node->type != type) return hipErrorInvalidValue;
+  EventNode work;
+  hipError_t status = event_work(event, work);
+  return replace(node, status, work);
+}
+}  // namespace
+
+hipError_t hipGraphEventRecordNodeGetEvent(hipGraphNode_t node, hipEvent_t* event_out) {
+  return get_event(node, hipGraphNodeTypeEventRecord, event_out);
+}
+hipError_t hipGraphEventRecordNodeSetEvent(hipGraphNode_t node, hipEvent_t event) {
+  return set_event(node, hipGraphNodeTypeEventRecord, event);
+}
+hipError_t hipGraphExecEventRecordNodeSetEvent(hipGraphExec_t hGraphExec, hipGraphNode_t hNode,
+                                               hipEvent_t event) {
+  return set_event(in_exec(hGraphExec, hNode), hipGraphNodeTypeEventRecord, event);
+}
+hipError_t hipGraphEventWaitNodeGetEvent(hipGraphNode_t node, hipEvent_t* event_out) {
+  return get_event(node, hipGraphNodeTypeWaitEvent, event_out);
+}
+hipError_t hipGraphEventWaitNodeSetEvent(hipGraphNode_t node, hipEvent_t event) {
+  return set_event(node, hipGraphNodeTypeWaitEvent, event);
+}
+hipError_t hipGraphExecEventWaitNodeSetEvent(hipGraphExec_t hGraphExec, hipGraphNode_t hNode,
+                                             hipEvent_t event) {
+  return set_event(in_exec(hGraphExec, hNode), hipGraphNodeTypeWaitEvent, event);
+}
+
+hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                     const hipGraphNode_t* pDependencies, size_t numDependencies,
+                                     hipGraph_t childGraph) {
+  if (!childGraph || childGraph == graph) return hipErrorInvalidValue;
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeGraph,
+             ChildNode{childGraph->clone()});
+}
+hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* pGraph) {
+  ChildNode* child = part<ChildNode>(node);
+  if (!child || !pGraph) return hipErrorInvalidValue;
+  *pGraph = child->graph.get();
+  return hipSuccess;
+}
+hipError_t hipGraphExecChildGraphNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node,
+                                               hipGraph_t childGraph) {
+  ChildNode* child = part<ChildNode>(in_exec(hGraphExec, node));
+  if (!child || !childGraph || child->graph->nodes.size() != childGraph->nodes.size())
+    return hipErrorInvalidValue;
+  child->graph = childGraph->clone();
+  return hipSuccess;
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------
+
+hipError_t hipGraphAddMemAllocNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                   const hipGraphNode_t* pDependencies, size_t numDependencies,
+                                   hipMemAllocNodeParams* pNodeParams) {
+  if (!pNodeParams || pNodeParams->bytesize == 0 ||
+      pNodeParams->poolProps.location.type != hipMemLocationTypeDevice)
+    return hipErrorInvalidValue;
+  Device* device = device_at(pNodeParams->poolProps.location.id);
+  if (!device) return hipErrorInvalidDevice;
+  void* address = nullptr;
+  if (hipError_t status = allocate_device(*device, pNodeParams->bytesize, 0, &address))
+    return status;
+  pNodeParams->dptr = address;
+  AllocNode work;
+  work.params = *pNodeParams;
+  work.memory = {address, [](void* memory) {
+                   // The program may have freed it already.
+                   auto found = memory_map().remove(reinterpret_cast<uintptr_t>(memory));
+                   if (found) (void)free_allocation(*found);
+                 }};
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemAlloc, work);
+}
+hipError_t hipGraphMemAllocNodeGetParams(hipGraphNode_t node, hipMemAllocNodeParams* pNodeParams) {
+  AllocNode* allocation = part<AllocNode>(node);
+  if (!allocation || !pNodeParams) return hipErrorInvalidValue;
+  *pNodeParams = allocation->params;
+  return hipSuccess;
+}
+hipError_t hipGraphAddMemFreeNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
+                                  const hipGraphNode_t* pDependencies, size_t numDependencies,
+                                  void* dev_ptr) {
+  if (!dev_ptr) return hipErrorInvalidValue;
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemFree,
+             FreeNode{dev_ptr});
+}
+hipError_t hipDrvGraphAddMemFreeNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph,
+                                     const hipGraphNode_t* dependencies, size_t numDependencies,
+                                     hipDeviceptr_t dptr) {
+  return hip::hipGraphAddMemFreeNode(phGraphNode, hGraph, dependencies, numDependencies, dptr);
+}
+hipError_t hipGraphMemFreeNodeGetParams(hipGraphNode_t node, void* dev_ptr) {
+  FreeNode* freed = part<FreeNode>(node);
+  if (!freed || !dev_ptr) return hipErrorInvalidValue;
+  std::memcpy(dev_ptr, &freed->address, sizeof(void*));
+  return hipSuccess;
+}
+hipError_t hipDeviceGetGraphMemAttribute(int device, hipGraphMemAttributeType attr, void* value) {
+  if (!device_at(device)) return hipErrorInvalidDevice;
+  if (!value || attr > hipGraphMemAttrReservedMemHigh) return hipErrorInvalidValue;
+  *static_cast<uint64_t*>(value) = 0;
+  return hipSuccess;
+}
+hipError_t hipDeviceSetGraphMemAttribute(int device, hipGraphMemAttributeType attr, void* value) {
+  if (!device_at(device)) return hipErrorInvalidDevice;
+  const bool high = attr == hipGraphMemAttrUsedMemHigh || attr == hipGraphMemAttrReservedMemHigh;
+  return value && high ? hipSuccess : hipErrorInvalidValue;
+}
+hipError_t hipDeviceGraphMemTrim(int device) {
+  return device_at(device) ? hipSuccess : hipErrorInvalidDevice;
+}
+
+}  // namespace hip
