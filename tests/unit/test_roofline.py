@@ -197,6 +197,18 @@ def test_below_the_ridge_is_memory_bound_and_slower_is_further_from_the_roof(
     assert (later.fraction_of_roof or 0) < (found.fraction_of_roof or 0)
 
 
+def test_a_measured_ceiling_that_is_beaten_gives_way_to_the_datasheet() -> None:
+    found = kernel({**NOTHING, **traffic(2.4e9, 2.4e9)}, 1_000_000)
+    assert found.levels["hbm"].ceiling_gbps == pytest.approx(5324.8)
+    assert found.levels["hbm"].fraction == pytest.approx(4800 / 5324.8)
+    assert any("above the measured ceiling of 4219" in p for p in found.plausibility)
+    mops = 700e3 * 1e6 / 512  # 700 TFLOP/s where the benchmark reached 516
+    gemm = kernel({**NOTHING, **traffic(1e7, 0), "SQ_INSTS_VALU_MFMA_MOPS_BF16": mops}, 1_000_000)
+    assert gemm.compute_roof_gflops == pytest.approx(1307443.2)
+    assert gemm.fraction_of_roof == pytest.approx(700e3 / 1307443.2)
+    assert any("faster than the measured compute ceilings" in p for p in gemm.plausibility)
+
+
 # --- what cannot be --------------------------------------------------------------------------
 
 

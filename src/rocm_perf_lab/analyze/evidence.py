@@ -287,13 +287,7 @@ def _combined(numbers: Mapping[str, Number]) -> dict[str, Number]:
         conflict_time = 0.0
     valu = value("valu_busy")
     wasted = None if valu is None or lanes is None else min(valu, 1.0) * (1 - lanes_on)
-    hbm, l2 = value("hbm_fraction"), value("l2_fraction")
-    memory = (
-        # L2 alone can prove saturation, never its absence.
-        largest([part("l2_fraction")])
-        if hbm is None and l2 is not None and l2 >= 0.6
-        else largest([part("hbm_fraction"), part("l2_fraction")], "hbm_fraction")
-    )
+    memory = largest([part("hbm_fraction"), part("l2_fraction")], "hbm_fraction")
     alu = largest(
         [part("valu_busy", lanes_on), part("mfma_busy"), part("compute_fraction", lanes_on)]
     )
