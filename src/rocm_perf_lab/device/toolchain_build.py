@@ -73,7 +73,7 @@ class Build:
         ) or (DEFAULT_ARCH,)
 
     def common(self, *, optimise: bool = True) -> list[str]:
-        flags = [*self.toolchain.host_flags, *header_flags(), *self.command.compile_flags]
+        flags = [*header_flags(), *self.toolchain.host_flags, *self.command.compile_flags]
         # hipcc optimises unless told otherwise.
         if optimise and not any(flag.startswith("-O") for flag in self.command.compile_flags):
             flags.append("-O3")
