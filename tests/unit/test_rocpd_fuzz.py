@@ -120,7 +120,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def loose(whole: Path) -> Path:
     """The same rows in tables without types and constraints, so that anything fits in."""
-    path = whole.with_name("loose_results.db")
+    return loosened(whole, whole.with_name("loose_results.db"))
+
+
+def loosened(whole: Path, path: Path) -> Path:
     path.write_bytes(whole.read_bytes())
     with closing(sqlite3.connect(path)) as db:
         for view in db.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():

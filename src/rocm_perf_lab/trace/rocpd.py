@@ -7,18 +7,21 @@ suffix-less tables in a database merged by hand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace import handles, rocpd_info
 from rocm_perf_lab.trace.assemble import Columns, Measured, Raw, assemble
-from rocm_perf_lab.trace.columns import MISSING, int_column, ordinary_text, positions, real_column
-from rocm_perf_lab.trace.model import IntColumn, Source, Trace
-from rocm_perf_lab.trace.sqlite_file import SqliteFile, Table, quoted
+from rocm_perf_lab.trace.columns import MISSING, int_column, ordinary_text, positions, ranks
+from rocm_perf_lab.trace.model import FloatColumn, IntColumn, Source, Trace
+from rocm_perf_lab.trace.sqlite_file import Batch, SqliteFile, Table, quoted
+
+Result = TypeVar("Result")
 
 VIRTUAL_TAG = "virtual"
 """rocpd_metadata tag by which a virtual GPU marks its recordings (value "true")."""
@@ -74,30 +77,50 @@ class Dataset:
     def has(self, table: str, *columns: str) -> bool:
         return table in self.tables and all(c in self.tables[table].columns for c in columns)
 
-    def source(self, table: str, condition: str = "") -> tuple[str, tuple[str, ...]]:
+    def source(self, table: str) -> tuple[str, tuple[str, ...]]:
         """The FROM clause of a table, restricted to this guid."""
-        from_table = f"FROM {quoted(self.tables[table].name)}"
         restricted = self.where if "guid" in self.tables[table].columns else ""
-        conditions = " AND ".join(f"({c})" for c in (restricted, condition) if c)
-        where = f" WHERE {conditions}" if conditions else ""
-        return from_table + where, self.parameters if restricted else ()
+        where = f" WHERE {restricted}" if restricted else ""
+        clause = f"FROM {quoted(self.tables[table].name)}{where}"
+        return clause, self.parameters if restricted else ()
 
-    def integers(self, table: str, *columns: str, condition: str = "") -> Columns:
+    def scan(
+        self,
+        table: str,
+        collect: Callable[[Iterable[Batch]], Result],
+        *,
+        integers: Sequence[str],
+        reals: Sequence[str] = (),
+        texts: Sequence[str] = (),
+        prefilter: str = "",
+    ) -> Result:
+        """`SqliteFile.scan` of this guid's rows."""
+        restricted = self.where if "guid" in self.tables[table].columns else ""
+        return self.file.scan(
+            self.tables[table],
+            collect,
+            integers=integers,
+            reals=reals,
+            texts=texts,
+            where=restricted,
+            parameters=self.parameters if restricted else (),
+            prefilter=prefilter,
+        )
+
+    def integers(self, table: str, *columns: str) -> Columns:
         """Integer columns of a table; all MISSING where the table has no such column."""
         if table not in self.tables:
             return {name: np.zeros(0, np.int64) for name in columns}
         present = [name for name in columns if name in self.tables[table].columns]
-        rest, parameters = self.source(table, condition)
         if not present:
+            rest, parameters = self.source(table)
             count = len(self.file.rows(f"SELECT 1 {rest}", parameters))
             return {name: np.full(count, MISSING, dtype=np.int64) for name in columns}
-        # NULL is ordinary; giving it a number here keeps the column on the fast road.
-        chosen = [f"ifnull({quoted(name)}, {MISSING})" for name in present]
-        read, odd = self.file.integers(chosen, rest, parameters)
-        for name, count in zip(present, odd, strict=True):
-            if count:
+        read, odd = self.scan(table, _joined_integers(len(present)), integers=present)
+        for name, bad in zip(present, odd, strict=True):
+            if bad:
                 self.notes.append(
-                    f"{count} values of {PREFIX}{table}.{name} are no integers and were ignored."
+                    f"{bad} values of {PREFIX}{table}.{name} are no integers and were ignored."
                 )
         result = dict(zip(present, read, strict=True))
         absent = np.full(len(read[0]), MISSING, dtype=np.int64)
@@ -111,6 +134,28 @@ class Dataset:
         chosen = ", ".join(quoted(c) if c in known else "NULL" for c in columns)
         rest, parameters = self.source(table)
         return self.file.rows(f"SELECT {chosen} {rest}", parameters)
+
+
+def _joined_integers(
+    width: int,
+) -> Callable[[Iterable[Batch]], tuple[list[IntColumn], list[int]]]:
+    def collect(batches: Iterable[Batch]) -> tuple[list[IntColumn], list[int]]:
+        parts: list[list[IntColumn]] = [[np.zeros(0, np.int64)] for _ in range(width)]
+        odd = [0] * width
+        for batch in batches:
+            for i, column in enumerate(batch.integers):
+                parts[i].append(column)
+                odd[i] += batch.odd[i]
+        return [_joined(part) for part in parts], odd
+
+    return collect
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The parts as one array; they are let go at once, being as large as the result."""
+    column = np.concatenate(parts)
+    parts.clear()
+    return column
 
 
 def read_rocpd(path: Path) -> list[Trace]:
@@ -370,8 +415,8 @@ def _regions(data: Dataset) -> Columns:
     tracks = data.integers("track", "id", "pid", "tid", "name_id")
     keep = np.ones(len(samples["id"]), dtype=bool)
     if data.has("pmc_event", "sample_id"):
-        counters = data.integers("pmc_event", "sample_id", condition="sample_id IS NOT NULL")
-        keep = positions(np.unique(counters["sample_id"]), samples["id"]) < 0
+        counters = data.integers("pmc_event", "sample_id")["sample_id"]
+        keep = positions(np.unique(counters[counters != MISSING]), samples["id"]) < 0
     at = positions(tracks["id"], samples["track_id"][keep])
     data.notes.append(
         f"{len(at)} host calls took no measurable time; rocprofv3 records those under the name of "
@@ -386,57 +431,62 @@ def _regions(data: Dataset) -> Columns:
     return {name: np.concatenate([regions[name], instant[name]]) for name in wanted}
 
 
-class _Roles(dict[tuple[object, object], int]):
-    def __missing__(self, key: tuple[object, object]) -> int:
-        role = handles.role(ordinary_text(key[0]) or "", ordinary_text(key[1]) or "")
-        self[key] = number = handles.ROLES.index(role) if role else -1
-        return number
-
-
-class _Values(dict[object, int]):
-    def __missing__(self, key: object) -> int:
-        self[key] = number = MISSING if key is None else handles.value(ordinary_text(key) or "")
-        return number
-
-
 def _arguments(data: Dataset, event_id: IntColumn) -> Columns:
     result = {role: np.full(len(event_id), MISSING, dtype=np.int64) for role in handles.ROLES}
     if not len(event_id) or not data.has("arg", "event_id", "type", "name", "value"):
         return result
     named = ", ".join(f"'{name}'" for name in handles.NAMES)
     typed = ", ".join(f"'{name}'" for name in handles.TYPES)
-    rest, parameters = data.source("arg", f"name IN ({named}) OR type IN ({typed})")
-    roles, values = _Roles(), _Values()
-    events, role_of, value_of = [], [], []
-    for batch in data.file.batches(f"SELECT event_id, type, name, value {rest}", parameters):
-        event, kind, name, value = zip(*batch, strict=True)
-        events.append(int_column(event)[0])
-        role_of.append(
-            np.fromiter(map(roles.__getitem__, zip(kind, name, strict=True)), np.int64, len(batch))
-        )
-        value_of.append(np.fromiter(map(values.__getitem__, value), np.int64, len(batch)))
-    if not events:
-        return result
-    region = positions(event_id, np.concatenate(events))
-    role, recorded = np.concatenate(role_of), np.concatenate(value_of)
+    event, role, value = data.scan(
+        "arg",
+        _collect_arguments,
+        integers=["event_id"],
+        texts=["type", "name", "value"],
+        prefilter=f"name IN ({named}) OR type IN ({typed})",
+    )
+    region = positions(event_id, event)
     for number, column in enumerate(handles.ROLES):
         mine = np.flatnonzero((role == number) & (region >= 0))[::-1]
-        result[column][region[mine]] = recorded[mine]  # reversed: the first argument wins
+        result[column][region[mine]] = value[mine]  # reversed: the first argument wins
     return result
+
+
+def _collect_arguments(batches: Iterable[Batch]) -> tuple[IntColumn, IntColumn, IntColumn]:
+    """Event, role (of handles.ROLES) and value of the arguments that have a role."""
+    none = np.zeros(0, np.int64)
+    events, roles, values = [none], [none], [none]
+    for batch in batches:
+        kind, kinds = batch.text(0)
+        name, names = batch.text(1)
+        pairs, pair = ranks(kind * len(names) + name)
+        both = (divmod(p, len(names)) for p in pairs.tolist())
+        role = np.array([_role(kinds[k], names[n]) for k, n in both], dtype=np.int64)[pair]
+        mine = np.flatnonzero(role >= 0)
+        value, distinct = batch.text(2, mine)
+        known = np.array([_value(text) for text in distinct], dtype=np.int64)
+        events.append(batch.integers[0][mine])
+        roles.append(role[mine])
+        values.append(known[value] if len(mine) else none)
+    return np.concatenate(events), np.concatenate(roles), np.concatenate(values)
+
+
+def _role(type_name: object, name: object) -> int:
+    role = handles.role(ordinary_text(type_name) or "", ordinary_text(name) or "")
+    return handles.ROLES.index(role) if role else -1
+
+
+def _value(text: object) -> int:
+    return MISSING if text is None else handles.value(ordinary_text(text) or "")
 
 
 def _measured(data: Dataset, event_id: IntColumn, known_events: IntColumn) -> Measured:
     if not data.has("pmc_event", "event_id", "pmc_id", "value") or not data.has("info_pmc", "name"):
         return Measured()
-    condition = "sample_id IS NULL" if data.has("pmc_event", "sample_id") else ""
-    rest, parameters = data.source("pmc_event", condition)
-    events, counters, values = [], [], []
-    for batch in data.file.batches(f"SELECT event_id, pmc_id, value {rest}", parameters):
-        event, counter, value = zip(*batch, strict=True)
-        events.append(int_column(event)[0])
-        counters.append(int_column(counter)[0])
-        values.append(real_column(value))
-    if not events:
+    sampled = ["sample_id"] if data.has("pmc_event", "sample_id") else []
+    of_event, pmc, value = data.scan(
+        "pmc_event", _collect_values, integers=["event_id", "pmc_id", *sampled], reals=["value"]
+    )
+    if not len(value):
         return Measured()
     listed = data.rows("info_pmc", "id", "name")
     ids, _ = int_column([row[0] for row in listed])
@@ -444,13 +494,25 @@ def _measured(data: Dataset, event_id: IntColumn, known_events: IntColumn) -> Me
     distinct = sorted(set(names) - {""})
     place = {name: i for i, name in enumerate(distinct)}
     number = np.array([place.get(name, -1) for name in names] + [-1], dtype=np.int64)
-    of_event = np.concatenate(events)
     dispatch = positions(event_id, of_event)
     # Driver events are counters too, of a host region: known events, but no dispatch's.
     mine = (dispatch >= 0) | (positions(known_events, of_event) < 0)
     return Measured(
         names=tuple(distinct),
         dispatch=dispatch[mine],
-        counter=number[positions(ids, np.concatenate(counters)[mine])],
-        value=np.concatenate(values)[mine],
+        counter=number[positions(ids, pmc[mine])],
+        value=value[mine],
     )
+
+
+def _collect_values(batches: Iterable[Batch]) -> tuple[IntColumn, IntColumn, FloatColumn]:
+    """Event, counter and value of the rows that are no sample's."""
+    events, counters = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    values = [np.zeros(0, np.float64)]
+    for batch in batches:
+        event, counter, *sample = batch.integers
+        mine = sample[0] == MISSING if sample else np.ones(batch.count, dtype=bool)
+        events.append(event[mine])
+        counters.append(counter[mine])
+        values.append(batch.reals[0][mine])
+    return _joined(events), _joined(counters), _joined(values)

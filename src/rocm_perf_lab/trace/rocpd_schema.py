@@ -11,7 +11,7 @@ from dataclasses import dataclass
 LEVELS = ("3.0.0", "3.0.1", "3.0.2", "3.0.3", "3.0.4", "3.0.5")
 
 _ID = "id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT"
-_GUID = "guid TEXT NOT NULL"
+_GUID = "guid TEXT DEFAULT '@guid' NOT NULL"
 _NODE = "nid INTEGER NOT NULL"
 _OWNER = f"{_NODE}, pid INTEGER NOT NULL"
 _SPAN = "start BIGINT NOT NULL, end BIGINT NOT NULL"
@@ -137,9 +137,10 @@ def tables(level: str) -> dict[str, str]:
     return result
 
 
-def statements(level: str, suffix: str) -> list[str]:
+def statements(level: str, guid: str, suffix: str) -> list[str]:
     """Everything a new database needs: base tables, their suffix-less views, the data views."""
-    created = tables(level)
+    guid = guid.replace("'", "''")
+    created = {n: columns.replace("@guid", guid) for n, columns in tables(level).items()}
     result = [f'CREATE TABLE "rocpd_{n}{suffix}" ({columns})' for n, columns in created.items()]
     if suffix:
         result += [f'CREATE VIEW rocpd_{n} AS SELECT * FROM "rocpd_{n}{suffix}"' for n in created]

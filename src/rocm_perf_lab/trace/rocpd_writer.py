@@ -139,7 +139,7 @@ class RocpdWriter:
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=OFF")
         self._db.execute("BEGIN")
-        for statement in rocpd_schema.statements(level, self._suffix):
+        for statement in rocpd_schema.statements(level, self.guid, self._suffix):
             self._db.execute(statement)
         tags = {"schema_version": "3", "uuid": suffix, "guid": self.guid, **(metadata or {})}
         if virtual:
@@ -184,9 +184,6 @@ class RocpdWriter:
         )
 
     def _insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        if table != "metadata":
-            columns = ("guid", *columns)
-            rows = ((self.guid, *row) for row in rows)
         names = ", ".join(f'"{c}"' for c in columns)
         marks = ", ".join("?" * len(columns))
         self._db.executemany(

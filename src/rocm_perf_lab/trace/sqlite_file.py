@@ -10,28 +10,72 @@ import contextlib
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.trace.columns import int_column, ordinary_text
-from rocm_perf_lab.trace.model import IntColumn
+from rocm_perf_lab.trace.columns import MISSING, int_column, ordinary_text, real_column
+from rocm_perf_lab.trace.model import FloatColumn, IntColumn
+from rocm_perf_lab.trace.pages import Pages, UnusualTableError, request_for
 
 MAGIC = b"SQLite format 3\0"
 _BATCH = 16384
 _STEPS_PER_CALL = 1_000_000
 _LOCK_WAIT_S = 2.0
+FAST_FROM_BYTES = 48 << 20
+"""Below this, loading the compiled page reader takes longer than asking SQLite."""
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table or view of the file; `columns` as PRAGMA table_info lists them."""
+    """A table or view of the file; columns in order, as PRAGMA table_xinfo lists them."""
 
     name: str
-    columns: frozenset[str]
+    columns: tuple[str, ...]
+    root: int = 0  # page of a table that can be read without SQL
+    rowid: str | None = None  # the column that is the rowid
+
+
+class Batch(Protocol):
+    """Some rows of a table as columns, in the order they were asked for."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def integers(self) -> Sequence[IntColumn]: ...
+    @property
+    def odd(self) -> Sequence[int]: ...  # per integer column, how many values were no integer
+    @property
+    def reals(self) -> Sequence[FloatColumn]: ...
+    def text(self, slot: int, rows: IntColumn | None = None) -> tuple[IntColumn, Sequence[object]]:
+        """A column of all or some rows as numbers into the distinct values among them."""
+
+
+class RowBatch:
+    """Rows as SQL gives them, taken apart into columns: integers, then reals, then texts."""
+
+    def __init__(self, rows: list[tuple[object, ...]], integers: int, reals: int) -> None:
+        columns = list(zip(*rows, strict=True))
+        self.count = len(rows)
+        pairs = [int_column(values) for values in columns[:integers]]
+        self.integers = [column for column, _ in pairs]
+        self.odd = [odd for _, odd in pairs]
+        self.reals = [real_column(values) for values in columns[integers : integers + reals]]
+        self._texts = columns[integers + reals :]
+
+    def text(self, slot: int, rows: IntColumn | None = None) -> tuple[IntColumn, list[object]]:
+        values = self._texts[slot]
+        if rows is not None:
+            values = tuple(values[i] for i in rows.tolist())
+        place: dict[object, int] = {}
+        codes = [place.setdefault(value, len(place)) for value in values]
+        return np.array(codes, dtype=np.int64), list(place)
 
 
 class SqliteFile:
@@ -63,6 +107,13 @@ class SqliteFile:
         # A row takes some bytes and some steps: a file cannot need more than this, a view can.
         self._calls_left = 20 + size // 5000
         self._row_limit = max(size, 1 << 16)
+        self._roots: dict[str, int] = {}
+        # Closing any handle of a file drops this process's locks on it: this one closes last.
+        self._raw = path.open("rb")
+        self._pages: Pages | None = None
+        if size >= FAST_FROM_BYTES:
+            with contextlib.suppress(UnusualTableError):
+                self._pages = Pages(self._raw, header)
         with self.errors():
             self._db = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=ro{immutable}",
@@ -85,6 +136,7 @@ class SqliteFile:
 
     def __exit__(self, *_: object) -> None:
         self._db.close()
+        self._raw.close()
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
@@ -111,17 +163,30 @@ class SqliteFile:
 
     def names(self) -> list[tuple[str, str]]:
         """(name, "table" or "view") of everything in the file."""
-        rows = self.rows("SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')")
+        rows = self.rows(
+            "SELECT name, type, rootpage, sql FROM sqlite_master WHERE type IN ('table', 'view')"
+        )
         result = []
-        for name, kind in rows:
+        for name, kind, root, sql in rows:
             if isinstance(name, bytes) and isinstance(kind, bytes):
                 with contextlib.suppress(UnicodeDecodeError):
                     result.append((name.decode(), kind.decode()))
+                    words = (ordinary_text(sql) or "").upper().split()
+                    plain = isinstance(root, int) and "WITHOUT" not in words and "DESC" not in words
+                    self._roots[name.decode()] = root if plain and isinstance(root, int) else 0
         return result
 
     def table(self, name: str) -> Table:
         rows = self.rows(f"PRAGMA table_xinfo({quoted(name)})")
-        return Table(name, frozenset((ordinary_text(row[1]) or "").lower() for row in rows))
+        columns = tuple((ordinary_text(row[1]) or "").lower() for row in rows)
+        keys = [
+            (column, (ordinary_text(row[2]) or "").upper())
+            for column, row in zip(columns, rows, strict=True)
+            if row[5]
+        ]
+        rowid = keys[0][0] if len(keys) == 1 and keys[0][1] == "INTEGER" else None
+        ordinary = all(row[6] == 0 for row in rows) and len(set(columns)) == len(columns)
+        return Table(name, columns, self._roots.get(name, 0) if ordinary else 0, rowid)
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[object, ...]]:
         return [row for batch in self.batches(sql, parameters) for row in batch]
@@ -138,18 +203,37 @@ class SqliteFile:
                     )
                 yield batch
 
-    def integers(
-        self, columns: Sequence[str], rest: str, parameters: Sequence[object] = ()
-    ) -> tuple[list[IntColumn], list[int]]:
-        """SELECT columns as int64, and per column how many values were no integer."""
-        parts: list[list[IntColumn]] = [[] for _ in columns]
-        odd = [0] * len(columns)
-        for batch in self.batches(f"SELECT {', '.join(columns)} {rest}", parameters):
-            for i, values in enumerate(zip(*batch, strict=True)):
-                column, bad = int_column(values)
-                parts[i].append(column)
-                odd[i] += bad
-        return [_joined(part) for part in parts], odd
+    def scan(
+        self,
+        table: Table,
+        collect: Callable[[Iterable[Batch]], Result],
+        *,
+        integers: Sequence[str],
+        reals: Sequence[str] = (),
+        texts: Sequence[str] = (),
+        where: str = "",
+        parameters: Sequence[object] = (),
+        prefilter: str = "",
+    ) -> Result:
+        """What `collect` makes of a table's columns, by the fastest reader that can read them.
+
+        `where` restricts the rows; `prefilter` only says which ones `collect` will drop anyway.
+        `collect` may be called twice: it must keep nothing between the calls.
+        """
+        if self._pages is not None and table.root and not where:
+            listed = [(name, name == table.rowid) for name in table.columns]
+            with contextlib.suppress(UnusualTableError, ImportError):
+                request = request_for(listed, integers, reals, texts)
+                return collect(self._pages.batches(table.root, request))
+        # NULL is ordinary in an integer column; a number for it keeps the column on the fast road.
+        chosen = [f"ifnull({quoted(name)}, {MISSING})" for name in integers]
+        chosen += [quoted(name) for name in (*reals, *texts)]
+        conditions = " AND ".join(f"({c})" for c in (where, prefilter) if c)
+        sql = f"SELECT {', '.join(chosen)} FROM {quoted(table.name)}"
+        if conditions:
+            sql += f" WHERE {conditions}"
+        rows = self.batches(sql, parameters)
+        return collect(RowBatch(batch, len(integers), len(reals)) for batch in rows)
 
 
 def quoted(name: str) -> str:
@@ -191,11 +275,3 @@ def _size(path: Path, suffix: str) -> int:
         return beside.stat().st_size
     except OSError:
         return 0
-
-
-def _joined(parts: list[IntColumn]) -> IntColumn:
-    if not parts:
-        return np.zeros(0, dtype=np.int64)
-    column = np.concatenate(parts)
-    parts.clear()
-    return column

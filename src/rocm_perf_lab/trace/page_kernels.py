@@ -1,0 +1,201 @@
+"""The loops of `pages`, compiled. Import only where numba is installed.
+
+Offsets come from the file, so every one is checked before it is used: compiled code has no
+bounds of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from rocm_perf_lab.trace.model import FloatColumn, IntColumn
+
+Bytes = npt.NDArray[np.uint8]
+Function = TypeVar("Function", bound=Callable[..., object])
+
+# Bytes of a value by its serial type, of those that are no text or blob.
+_SIZES = np.array([0, 1, 2, 3, 4, 6, 8, 8, 0, 0], dtype=np.int64)
+
+_jit = cast("Callable[[Function], Function]", numba.njit(cache=True, nogil=True))
+
+
+@_jit
+def _varint(data: Bytes, at: int, end: int) -> tuple[Any, Any]:
+    """A variable-length integer and where the next byte is; -1 there if it does not end."""
+    value = np.int64(0)
+    for i in range(8):
+        if at + i >= end:
+            return value, -1
+        byte = data[at + i]
+        value = (value << 7) | np.int64(byte & 0x7F)
+        if byte < 0x80:
+            return value, at + i + 1
+    if at + 8 >= end:
+        return value, -1
+    return (value << 8) | np.int64(data[at + 8]), at + 9
+
+
+@_jit
+def _integer(data: Bytes, at: int, size: int) -> Any:
+    """A big-endian two's complement number of 1 to 8 bytes."""
+    value = np.int64(data[at])
+    if value >= 128:
+        value -= 256
+    for i in range(1, size):
+        value = (value << 8) | np.int64(data[at + i])
+    return value
+
+
+@_jit
+def decode(
+    data: Bytes,
+    offsets: IntColumn,
+    starts: IntColumn,
+    usable: int,
+    kinds: IntColumn,
+    slot: IntColumn,
+    rowid_column: int,
+    after: int,
+    integers: IntColumn,
+    reals: FloatColumn,
+    begin: IntColumn,
+    length: IntColumn,
+) -> Any:
+    """Fill the columns; the last rowid, or MISSING for anything out of the ordinary."""
+    odd = np.int64(-9223372036854775808)
+    row = 0
+    last = np.int64(after)
+    for p in range(len(offsets)):
+        offset, start = offsets[p], starts[p]
+        end = offset + usable
+        if data[start] != 13:
+            return odd
+        cells = (np.int64(data[start + 3]) << 8) | np.int64(data[start + 4])
+        if start + 8 + 2 * cells > end:
+            return odd
+        for c in range(cells):
+            pointer = start + 8 + 2 * c
+            at = offset + ((np.int64(data[pointer]) << 8) | np.int64(data[pointer + 1]))
+            if at < start + 8 + 2 * cells or at >= end:
+                return odd
+            payload, at = _varint(data, at, end)
+            if at < 0 or payload < 1:
+                return odd
+            rowid, at = _varint(data, at, end)
+            if at < 0 or rowid <= last:
+                return odd
+            last = rowid
+            local = payload
+            if payload > usable - 35:
+                least = (usable - 12) * 32 // 255 - 23
+                local = least + (payload - least) % (usable - 4)
+                if local > usable - 35:
+                    local = least
+            stop = at + local
+            if stop > end:
+                return odd
+            header, types = _varint(data, at, stop)
+            if types < 0 or header < 1 or at + header > stop:
+                return odd
+            value_at = at + header
+            header_end = value_at
+            for column in range(len(kinds)):
+                if types >= header_end:
+                    return odd
+                kind_of = np.int64(data[types])
+                if kind_of < 0x80:
+                    types += 1
+                else:
+                    kind_of, types = _varint(data, types, header_end)
+                    if types < 0 or kind_of < 0:
+                        return odd
+                if kind_of >= 12:
+                    size = (kind_of - 12) >> 1
+                elif kind_of < 10:
+                    size = _SIZES[kind_of]
+                else:
+                    return odd
+                wanted = kinds[column]
+                if wanted != 0:
+                    if value_at + size > stop:
+                        return odd
+                    to = slot[column]
+                    if wanted == 1:
+                        if column == rowid_column:
+                            integers[to, row] = rowid
+                        elif kind_of == 0:
+                            integers[to, row] = odd
+                        elif kind_of < 7:
+                            integers[to, row] = _integer(data, value_at, size)
+                        elif kind_of == 8 or kind_of == 9:
+                            integers[to, row] = kind_of - 8
+                        else:
+                            return odd
+                    elif wanted == 2:
+                        if kind_of == 0:
+                            reals[to, row] = np.nan
+                        elif kind_of < 7:
+                            reals[to, row] = np.float64(_integer(data, value_at, size))
+                        elif kind_of == 7:
+                            bits = _integer(data, value_at, 8)
+                            reals[to, row] = np.int64(bits).view(np.float64)
+                        elif kind_of < 10:
+                            reals[to, row] = np.float64(kind_of - 8)
+                        else:
+                            return odd
+                    elif kind_of == 0:
+                        begin[to, row] = 0
+                        length[to, row] = -1
+                    elif kind_of >= 13 and kind_of % 2 == 1:
+                        begin[to, row] = value_at
+                        length[to, row] = size
+                    else:
+                        return odd
+                value_at += size
+            row += 1
+    return last
+
+
+@_jit
+def distinct(data: Bytes, begin: IntColumn, length: IntColumn) -> tuple[IntColumn, IntColumn]:
+    """Number equal byte strings equally; the first row of each number. NULL has length -1."""
+    count = len(begin)
+    places = 16
+    while places < 2 * count:
+        places *= 2
+    table = np.full(places, -1, dtype=np.int64)
+    codes = np.empty(count, dtype=np.int64)
+    first = np.empty(count, dtype=np.int64)
+    found = 0
+    for i in range(count):
+        size = length[i]
+        mixed = np.uint64(1469598103934665603)
+        for j in range(size):
+            mixed = (mixed ^ np.uint64(data[begin[i] + j])) * np.uint64(1099511628211)
+        mixed ^= mixed >> np.uint64(32)
+        at = np.int64(mixed & np.uint64(places - 1))
+        while True:
+            code = table[at]
+            if code < 0:
+                table[at] = found
+                codes[i] = found
+                first[found] = i
+                found += 1
+                break
+            other = first[code]
+            if length[other] == size:
+                same = True
+                for j in range(size):
+                    if data[begin[i] + j] != data[begin[other] + j]:
+                        same = False
+                        break
+                if same:
+                    codes[i] = code
+                    break
+            at = (at + 1) & (places - 1)
+    return codes, first[:found].copy()

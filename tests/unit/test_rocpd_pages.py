@@ -1,0 +1,136 @@
+"""The page reader gives what SQLite gives, or stands back."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_rocpd_fuzz import damaged, loosened, sample, statements, survives, tables
+
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace import pages, sqlite_file
+from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.read import read_traces
+from rocm_perf_lab.trace.rocpd_writer import Call, Dispatch, RocpdWriter, Value
+
+pytest.importorskip("numba")
+
+
+def read(path: Path, fast: bool, monkeypatch: pytest.MonkeyPatch) -> list[Trace] | str:
+    monkeypatch.setattr(sqlite_file, "FAST_FROM_BYTES", 0 if fast else 1 << 60)
+    try:
+        return read_traces([path])
+    except BadInput as error:
+        return error.message
+
+
+def alike(a: object, b: object) -> bool:
+    """Equality through dataclasses and arrays, NaN equal to NaN."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if dataclasses.is_dataclass(a) and dataclasses.is_dataclass(b):
+        return type(a) is type(b) and alike(vars(a), vars(b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(alike(a[k], b[k]) for k in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(alike, a, b))
+    return a == b
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many batches the page reader gave."""
+    counts: list[int] = []
+    batches = pages.Pages.batches
+
+    def counted(self: pages.Pages, root: int, request: pages.Request):  # type: ignore[no-untyped-def]
+        for batch in batches(self, root, request):
+            counts.append(batch.count)
+            yield batch
+
+    monkeypatch.setattr(pages.Pages, "batches", counted)
+    return counts
+
+
+@pytest.mark.parametrize("page_size", [512, 4096, 65536])
+def test_many_rows_on_many_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoded: list[int], page_size: int
+) -> None:
+    path = tmp_path / "1_results.db"
+    with RocpdWriter(path, level="3.0.3") as db:
+        db.process(pid=300, start=1, end=1 << 50)
+        db.agent(4, "GPU", "gfx942")
+        db.code_object(1, 4)
+        db.kernel(1, "k" * 3000)
+        db.calls(Call("hipInit", 7 * i, 7 * i + i % 5, 300, i) for i in range(3000))
+        db.dispatches(
+            Dispatch(
+                1,
+                4,
+                (i << (i % 40)) + 1,
+                (i << (i % 40)) + 2,
+                tid=300,
+                correlation=i,
+                lds=(1 << (i % 31)) - 1,
+                values=[Value("C", v) for v in (float(i), -0.5 * i, 1e18 + i)][: i % 4],
+            )
+            for i in range(4000)
+        )
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(f"PRAGMA page_size={page_size}")
+        db.execute("VACUUM")
+    plain = read(path, False, monkeypatch)
+    assert not decoded
+    assert alike(read(path, True, monkeypatch), plain)
+    assert sum(decoded) > 10_000
+
+
+def test_every_odd_content_gives_the_same_by_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoded: list[int]
+) -> None:
+    whole = sample(tmp_path / "whole.db")
+    loose = loosened(whole, tmp_path / "loose.db")
+    path = tmp_path / "x_results.db"
+    differing = []
+    for base in (whole, loose):
+        with closing(sqlite3.connect(base)) as db:
+            todo = [change for table in tables(db) for change in statements(db, table)]
+        for sql, values in todo[:: 60 if base is whole else 25]:
+            path.write_bytes(base.read_bytes())
+            with closing(sqlite3.connect(path, isolation_level=None)) as db:
+                db.execute("PRAGMA synchronous=OFF")
+                try:
+                    db.execute(sql, values)
+                except sqlite3.Error:
+                    continue
+            if not alike(read(path, True, monkeypatch), read(path, False, monkeypatch)):
+                differing.append((base.name, sql, values))
+    assert differing == []
+    assert len(decoded) > 100  # it did read, and not only stand back
+
+
+def test_damage_is_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = sample(tmp_path / "whole.db").read_bytes()
+    monkeypatch.setattr(sqlite_file, "FAST_FROM_BYTES", 0)
+    path = tmp_path / "x_results.db"
+    random_ = random.Random(99)
+    for _ in range(200):
+        path.write_bytes(damaged(data, random_))
+        survives(path)
+
+
+def test_without_numba_sqlite_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoded: list[int]
+) -> None:
+    def missing() -> None:
+        raise ImportError("numba")
+
+    monkeypatch.setattr(pages, "kernels", missing)
+    path = sample(tmp_path / "1_results.db")
+    assert isinstance(read(path, True, monkeypatch), list)
+    assert not decoded
