@@ -7,7 +7,8 @@ the graph: re-running it with a faster kernel is the oracle for the graph's what
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from random import Random
 
 from rocm_perf_lab.trace.model import Trace
 from support.traces import TraceBuilder
@@ -40,10 +41,12 @@ class Machine:
     sync: int = 5_000
     queues: int | None = None  # streams share this many queues; None: one each
     blocking: bool = True  # streams are created with flags 0: the null stream waits for them
+    jitter: float = 0.0  # each latency of each step is up to this share longer, always alike
 
 
 @dataclass
 class _Run:
+    base: Machine
     machine: Machine
     speed: Mapping[str, float | None]
     builder: TraceBuilder = field(default_factory=TraceBuilder)
@@ -55,6 +58,7 @@ class _Run:
     events: dict[int, int] = field(default_factory=dict)
     first: int | None = None
     last: int = 0
+    steps: int = 0
 
     def call(self, name: str, cost: int, until: int = 0, **handles: int) -> int:
         enter = self.now
@@ -65,7 +69,9 @@ class _Run:
 
     def operation(self, step: Step, enter: int, is_copy: bool) -> int:
         m, s = self.machine, step.stream
-        ready = [enter + m.launch, self.pending.pop(s, 0)]
+        ready = [enter + m.launch]
+        if s in self.pending:
+            ready.append(self.pending.pop(s) + m.event)
         if s in self.stream_end:
             ready.append(self.stream_end[s] + m.stream)
         queue = s if m.queues is None else s % m.queues
@@ -97,9 +103,19 @@ class _Run:
         if self.machine.blocking and stream == NULL:
             streams = list(self.stream_end)
         reached = [self.stream_end.get(s, 0) for s in streams]
-        return max([*reached, self.pending.get(stream, self.machine.event) - self.machine.event])
+        return max([*reached, self.pending.get(stream, 0)])
+
+    def shaken(self) -> Machine:
+        chance = Random(self.steps)
+        names = ("call", "launch_call", "launch", "stream", "event", "legacy", "sync")
+        longer = {
+            n: int(getattr(self.base, n) * chance.uniform(1, 1 + self.base.jitter)) for n in names
+        }
+        return replace(self.base, **longer)
 
     def step(self, step: Step) -> None:
+        self.steps += 1
+        self.machine = self.shaken() if self.base.jitter else self.base
         m, handle = self.machine, step.stream and 0x1000 + step.stream
         match step.what:
             case "cpu":
@@ -118,8 +134,8 @@ class _Run:
                 self.call("hipEventRecord", m.call, stream=handle, event=step.event)
             case "wait":
                 if step.event in self.events:
-                    met = self.events[step.event] + m.event
-                    self.pending[step.stream] = max(self.pending.get(step.stream, 0), met)
+                    met = max(self.pending.get(step.stream, 0), self.events[step.event])
+                    self.pending[step.stream] = met
                 self.call("hipStreamWaitEvent", m.call, stream=handle, event=step.event)
             case "stream_sync":
                 self.call(
@@ -148,7 +164,7 @@ def simulate(
     speed: Mapping[str, float | None] | None = None,
 ) -> tuple[Trace, int]:
     """The trace, and its makespan. `speed`: kernel -> how much faster, None infinitely."""
-    run = _Run(machine, speed or {})
+    run = _Run(machine, machine, speed or {})
     flags = 0 if machine.blocking else 1
     for _ in {s.stream for s in program if s.stream}:
         run.call("hipStreamCreateWithFlags", machine.call, flags=flags)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from random import Random
+from statistics import median
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +14,6 @@ from support.hip_programs import Machine, Step, simulate
 STREAMS, EVENTS, KERNELS = 3, 2, ("a", "b", "c")
 
 streams = st.integers(1, STREAMS)
-# Long enough that no host call is still on its way when the device gets there.
 durations = st.integers(100, 100_000)
 kernels = st.sampled_from(KERNELS)
 step = st.one_of(
@@ -52,5 +54,47 @@ def test_what_if_equals_simulating_the_faster_kernel(program: list[Step], machin
             assert what_if.makespan_ns == truth, (kernel, what_if, truth)
 
 
-if __name__ == "__main__":
-    test_what_if_equals_simulating_the_faster_kernel()
+def test_unknown_and_unsteady_latencies_are_learnt_from_the_trace() -> None:
+    """Latencies other than expected, and each up to twice as long from one time to the next."""
+    chance = Random(0)
+    errors = []
+    for _ in range(30):
+        machine = Machine(
+            call=chance.randint(300, 2_000),
+            launch_call=chance.randint(2_000, 6_000),
+            launch=chance.randint(3_000, 15_000),
+            stream=chance.randint(0, 5_000),
+            event=chance.randint(0, 12_000),
+            sync=chance.randint(2_000, 15_000),
+            queues=chance.choice([None, 2]),
+            blocking=False,
+            jitter=1.0,
+        )
+        program = [_random_step(chance) for _ in range(150)]
+        trace, _ = simulate(program, machine)
+        finding = build_and_solve(trace)
+        assert finding.coverage is not None and finding.coverage > 0.98
+        for kernel in finding.kernels:
+            for what_if in kernel.what_if:
+                if not kernel.is_copy:
+                    _, truth = simulate(program, machine, {kernel.name: what_if.speedup})
+                    errors.append(abs(what_if.makespan_ns - truth) / truth)
+    assert median(errors) < 0.005
+    assert max(errors) < 0.08
+
+
+def _random_step(chance: Random) -> Step:
+    stream, event = chance.randint(1, STREAMS), chance.randint(1, EVENTS)
+    duration = int(chance.lognormvariate(9.9, 1))  # around 20 us
+    return chance.choices(
+        [
+            Step("launch", stream, 0, chance.choice(KERNELS), duration),
+            Step("record", stream, event),
+            Step("wait", stream, event),
+            Step("stream_sync", stream),
+            Step("device_sync"),
+            Step("cpu", ns=chance.randint(0, 30_000)),
+            Step("copy_async", stream, 0, "H2D", duration),
+        ],
+        [60, 10, 10, 4, 2, 9, 5],
+    )[0]

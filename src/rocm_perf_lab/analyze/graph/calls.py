@@ -141,7 +141,8 @@ def calls(trace: Trace, ops: Operations) -> Calls:
 
     on_null = key == NULL_KEY
     null_streams = np.unique(call_stream[learnt & on_null])
-    launch_time = np.where(of_op >= 0, enter[of_op], ops.start) if len(kept) else ops.start
+    launch_time = ops.start.copy()
+    launch_time[op_rows] = enter[of_op[op_rows]]
     return Calls(
         process=process,
         thread=thread,

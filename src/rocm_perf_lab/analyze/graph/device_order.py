@@ -42,7 +42,7 @@ def stream_order(ops: Operations, calls: Calls | None) -> Edges:
         return result
     call = calls.of_operation
     same_launch = (call[src] >= 0) & (call[src] == call[dst])
-    same_launch &= calls.role[call[src]] == Role.GRAPH_LAUNCH if len(calls) else False
+    same_launch &= calls.role[call[src]] == Role.GRAPH_LAUNCH
     result.kind[same_launch] = Kind.GRAPH
     result.confidence[same_launch] = Confidence.MEDIUM
     return result

@@ -56,6 +56,7 @@ class Graph:
 
 def build(trace: Trace, ops: Operations) -> Graph:
     calls = host_calls(trace, ops) if len(trace.regions) and len(ops) else None
+    calls = calls if calls is not None and len(calls) else None  # none that orders anything
     nodes, node_of_op, known, contradicted, truncated = _constraints(ops, calls)
     possible = known.src < known.dst
     overlap = nodes.start[known.src] + nodes.duration[known.src] - nodes.start[known.dst]

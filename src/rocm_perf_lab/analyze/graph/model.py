@@ -70,7 +70,7 @@ CLOCK_SKEW_NS = 10_000
 # Two operations of one in-order stream may overlap a little at the seam (568 ns at most on a
 # recorded MI350X training step); more than this and they ran side by side.
 SEAM_NS = 1_000
-LOW_QUANTILE = 0.1
+LOW_QUANTILE = 0.25
 
 
 @dataclass(frozen=True)
