@@ -4,25 +4,31 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint format bench clean setup
+.PHONY: demo test test-all lint format bench clean setup native
 
-setup: $(STAMP)
+setup: native
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet 'scikit-build-core>=0.10' 'cmake>=3.21' 'ninja>=1.11'
+	command -v c++ >/dev/null || command -v clang++ >/dev/null || $(BIN)/python -m pip install --quiet 'ziglang>=0.13'
 	$(BIN)/python -m pip install --quiet -e '.[dev,fast]'
 	touch $(STAMP)
+
+# The virtual GPU's libraries, incrementally, into build/native/lib.
+native: $(STAMP)
+	$(BIN)/python native/build_backend.py
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 
-test: lint
+test: lint native
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: lint
+test-all: lint native
 	$(BIN)/python -m pytest -n 2
 
 format: $(STAMP)

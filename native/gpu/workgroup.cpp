@@ -19,6 +19,11 @@ constexpr uint64_t kDefaultInstructions = 4'000'000'000;
 constexpr uint64_t kNap = 1000;
 constexpr uint64_t kScratchReservation = uint64_t{64} << 30;
 
+constexpr InstClass kStoreClasses[] = {
+    InstClass::GLOBAL_STORE, InstClass::GLOBAL_ATOMIC, InstClass::FLAT_STORE, InstClass::FLAT_ATOMIC, InstClass::BUFFER_STORE,
+    InstClass::BUFFER_ATOMIC, InstClass::LDS_STORE, InstClass::LDS_ATOMIC,
+};
+
 // Stores and LDS writes are what a wave leaves behind. A wave that ends without any since its last
 // barrier returned early, which hardware allows; one that did work past a barrier skipped it.
 uint64_t writes_of(const Wave& wave) {
