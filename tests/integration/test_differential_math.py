@@ -1,0 +1,168 @@
+"""The device library's mathematics: right on the host by mpmath, the same bits on the device."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rocm_perf_lab.device.toolchain import find_toolchain, virtual_dir
+from support.hip_build import build, need_compiler, need_virtual_gpu, run
+from support.math_table import FUNCTIONS, Function, inputs
+from support.ulp import worst
+
+KINDS: tuple[tuple[str, type[np.floating[Any]], Any], ...] = (
+    ("f32", np.float32, ctypes.c_float),
+    ("f64", np.float64, ctypes.c_double),
+)
+# Instructions of the GPU take part: close, not equal.
+HARDWARE = {("rsqrt", "f32"), ("rsqrt", "f64")}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The device library's sources, compiled for the host."""
+    need_compiler()
+    toolchain = find_toolchain()
+    folder = tmp_path_factory.mktemp("library")
+    source, made = folder / "math.cpp", folder / "libmath.so"
+    parts = ("rounding.h", "math_export.h")
+    base = virtual_dir() / "devicelib"
+    source.write_text("".join(f'#include "{base / part}"\n' for part in parts))
+    flags = ["-O2", "-mfma", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-c"]
+    made_object = folder / "math.o"
+    subprocess.run(
+        [*toolchain.clang, *toolchain.host_flags, "-x", "c++", *flags, str(source)]
+        + ["-o", str(made_object)],
+        check=True,
+    )
+    subprocess.run(
+        [*toolchain.link, "-shared", str(made_object), "-o", str(made), "-lm"], check=True
+    )
+    return ctypes.CDLL(str(made))
+
+
+def entry(library: ctypes.CDLL, name: str, suffix: str, kind: Any, count: int = 1) -> Any:
+    function = getattr(library, f"__ocml_{name}_{suffix}")
+    function.restype, function.argtypes = kind, [kind] * count
+    return function
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
+def test_error_against_mpmath(library: ctypes.CDLL, function: Function) -> None:
+    for suffix, kind, c in KINDS:
+        compiled = entry(library, function.name, suffix, c)
+        # An argument of 1e300 needs its digits before the reduction.
+        digits = 40 if function.wide != "any" else 360
+        error, where = worst(compiled, function.reference, inputs(function, kind, 40), kind, digits)
+        allowed = function.ulp32 if kind is np.float32 else function.ulp64
+        assert error <= allowed, f"{function.name} {suffix}({where!r}): {error:.2f} ulp"
+
+
+@pytest.mark.parametrize("suffix", ["f32", "f64"])
+def test_special_values(library: ctypes.CDLL, suffix: str) -> None:
+    c = ctypes.c_float if suffix == "f32" else ctypes.c_double
+    power = entry(library, "pow", suffix, c, 2)
+    inf, nan = math.inf, math.nan
+    for x, y, want in [
+        (0.0, 0.0, 1.0), (nan, 0.0, 1.0), (1.0, nan, 1.0), (-1.0, inf, 1.0), (-2.0, 3.0, -8.0),
+        (-2.0, -3.0, -0.125), (0.0, -1.0, inf), (-0.0, -1.0, -inf), (-0.0, -2.0, inf),
+        (0.5, inf, 0.0), (2.0, inf, inf), (-inf, 3.0, -inf), (inf, -1.0, 0.0), (10.0, 400.0, inf),
+    ]:  # fmt: skip
+        assert power(x, y) == want, (x, y)
+    assert math.isnan(power(-2.0, 0.5))
+    arc = entry(library, "atan2", suffix, c, 2)
+    assert math.copysign(1, arc(-0.0, 1.0)) == -1
+    assert arc(0.0, -1.0) == pytest.approx(math.pi) and arc(-0.0, -1.0) == pytest.approx(-math.pi)
+    for name, x, expected in [
+        ("log", 0.0, -inf), ("exp", -inf, 0.0), ("exp", inf, inf), ("cbrt", -27.0, -3.0),
+        ("tanh", inf, 1.0), ("erfc", -inf, 2.0), ("tgamma", 5.0, 24.0), ("lgamma", 1.0, 0.0),
+        ("sinpi", 3.0, 0.0), ("cospi", 0.5, 0.0), ("atanh", 1.0, inf), ("log1p", -1.0, -inf),
+    ]:  # fmt: skip
+        assert entry(library, name, suffix, c)(x) == expected, name
+    for name, x in [("log", -1.0), ("asin", 1.5), ("acosh", 0.5), ("sin", inf), ("tgamma", -2.0)]:
+        assert math.isnan(entry(library, name, suffix, c)(x)), name
+
+
+@pytest.mark.parametrize("suffix", ["f32", "f64"])
+def test_remainders_are_exact(library: ctypes.CDLL, suffix: str) -> None:
+    kind = np.float32 if suffix == "f32" else np.float64
+    c = ctypes.c_float if suffix == "f32" else ctypes.c_double
+    fmod, remainder = (entry(library, n, suffix, c, 2) for n in ("fmod", "remainder"))
+    random = np.random.default_rng(3)
+    top = 60 if suffix == "f32" else 500
+    for x, y in zip(*(2.0 ** random.uniform(-top, top, (2, 200))), strict=True):
+        a, b = float(kind(x)), -float(kind(y))
+        assert fmod(a, b) == math.fmod(a, b)
+        assert remainder(a, b) == math.remainder(a, b)
+
+
+def program() -> str:
+    rows = "\n".join(
+        f"  ROW({f.name}, {suffix}, {kind})"
+        for f in FUNCTIONS
+        for suffix, kind in (("f32", "float"), ("f64", "double"))
+    )
+    return f"""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <vector>
+#define ROW(NAME, SUFFIX, T) \\
+  __global__ void NAME##_##SUFFIX(const T* x, T* y, int n) {{ \\
+    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = __ocml_##NAME##_##SUFFIX(x[i]); }}
+{rows}
+#undef ROW
+template <typename T> void evaluate(FILE* in, FILE* out, void (*kernel)(const T*, T*, int)) {{
+  int n = 0;
+  if (fread(&n, 4, 1, in) != 1) return;
+  std::vector<T> x(n);
+  if (fread(x.data(), sizeof(T), n, in) != (size_t)n) return;
+  T *dx, *dy;
+  (void)hipMalloc(&dx, n * sizeof(T)); (void)hipMalloc(&dy, n * sizeof(T));
+  (void)hipMemcpy(dx, x.data(), n * sizeof(T), hipMemcpyHostToDevice);
+  kernel<<<(n + 63) / 64, 64>>>(dx, dy, n);
+  (void)hipMemcpy(x.data(), dy, n * sizeof(T), hipMemcpyDeviceToHost);
+  fwrite(x.data(), sizeof(T), n, out);
+  (void)hipFree(dx); (void)hipFree(dy);
+}}
+int main(int, char** argv) {{
+  FILE *in = fopen(argv[1], "rb"), *out = fopen(argv[2], "wb");
+#define ROW(NAME, SUFFIX, T) evaluate<T>(in, out, NAME##_##SUFFIX);
+{rows}
+  return fclose(out) || hipDeviceSynchronize() != hipSuccess;
+}}
+"""
+
+
+def test_device_gives_the_host_librarys_bits(library: ctypes.CDLL, tmp_path: Path) -> None:
+    need_virtual_gpu()
+    binary = build(tmp_path, program())
+    blocks, wanted = bytearray(), []
+    for function in FUNCTIONS:
+        for suffix, kind, c in KINDS:
+            special = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-40, 1e38]
+            x = np.array([*inputs(function, kind, 60), *special], dtype=kind)
+            blocks += len(x).to_bytes(4, "little") + x.tobytes()
+            compiled = entry(library, function.name, suffix, c)
+            values = np.array([compiled(float(v)) for v in x], dtype=kind)
+            wanted.append((function.name, suffix, x, values))
+    (tmp_path / "in").write_bytes(blocks)
+    done = run(binary, str(tmp_path / "in"), str(tmp_path / "out"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    data, at = (tmp_path / "out").read_bytes(), 0
+    for name, suffix, x, values in wanted:
+        got = np.frombuffer(data, values.dtype, len(values), at)
+        at += values.nbytes
+        if (name, suffix) in HARDWARE:
+            finite = np.isfinite(values) & (np.abs(values) > 1e-37)
+            assert np.allclose(got[finite], values[finite], rtol=np.finfo(values.dtype).eps * 2)
+            continue
+        same = (got == values) | (np.isnan(got) & np.isnan(values))
+        assert same.all(), (
+            f"{name} {suffix}: {x[~same][:3]} gave {got[~same][:3]}, not {values[~same][:3]}"
+        )
