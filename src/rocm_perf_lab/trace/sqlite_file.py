@@ -40,6 +40,7 @@ class Table:
     columns: tuple[str, ...]
     root: int = 0  # page of a table that can be read without SQL
     rowid: str | None = None  # the column that is the rowid
+    filled: frozenset[str] = frozenset()  # columns declared NOT NULL
 
 
 class Batch(Protocol):
@@ -73,9 +74,10 @@ class RowBatch:
         values = self._texts[slot]
         if rows is not None:
             values = tuple(values[i] for i in rows.tolist())
-        place: dict[object, int] = {}
-        codes = [place.setdefault(value, len(place)) for value in values]
-        return np.array(codes, dtype=np.int64), list(place)
+        distinct = list(dict.fromkeys(values))
+        place = {value: code for code, value in enumerate(distinct)}
+        codes = np.fromiter(map(place.__getitem__, values), dtype=np.int64, count=len(values))
+        return codes, distinct
 
 
 class SqliteFile:
@@ -186,7 +188,9 @@ class SqliteFile:
         ]
         rowid = keys[0][0] if len(keys) == 1 and keys[0][1] == "INTEGER" else None
         ordinary = all(row[6] == 0 for row in rows) and len(set(columns)) == len(columns)
-        return Table(name, columns, self._roots.get(name, 0) if ordinary else 0, rowid)
+        filled = frozenset(c for c, row in zip(columns, rows, strict=True) if row[3])
+        root = self._roots.get(name, 0) if ordinary else 0
+        return Table(name, columns, root, rowid, filled)
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[object, ...]]:
         return [row for batch in self.batches(sql, parameters) for row in batch]
@@ -225,8 +229,11 @@ class SqliteFile:
             with contextlib.suppress(UnusualTableError, ImportError):
                 request = request_for(listed, integers, reals, texts)
                 return collect(self._pages.batches(table.root, request))
-        # NULL is ordinary in an integer column; a number for it keeps the column on the fast road.
-        chosen = [f"ifnull({quoted(name)}, {MISSING})" for name in integers]
+        # Where NULL is ordinary, a number for it keeps the column on the fast road.
+        chosen = [
+            quoted(name) if name in table.filled else f"ifnull({quoted(name)}, {MISSING})"
+            for name in integers
+        ]
         chosen += [quoted(name) for name in (*reals, *texts)]
         conditions = " AND ".join(f"({c})" for c in (where, prefilter) if c)
         sql = f"SELECT {', '.join(chosen)} FROM {quoted(table.name)}"
