@@ -37,8 +37,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     flags = ["-O2", "-mfma", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-c"]
     made_object = folder / "math.o"
     subprocess.run(
-        [*toolchain.clang, *toolchain.host_flags, "-x", "c++", *flags, str(source)]
-        + ["-o", str(made_object)],
+        [*toolchain.clang, *toolchain.host_flags, "-x", "c++", *flags, source, "-o", made_object],
         check=True,
     )
     subprocess.run(
@@ -114,7 +113,8 @@ def program() -> str:
 #include <vector>
 #define ROW(NAME, SUFFIX, T) \\
   __global__ void NAME##_##SUFFIX(const T* x, T* y, int n) {{ \\
-    int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = __ocml_##NAME##_##SUFFIX(x[i]); }}
+    int i = blockIdx.x * blockDim.x + threadIdx.x; \\
+    if (i < n) y[i] = __ocml_##NAME##_##SUFFIX(x[i]); }}
 {rows}
 #undef ROW
 template <typename T> void evaluate(FILE* in, FILE* out, void (*kernel)(const T*, T*, int)) {{

@@ -15,7 +15,6 @@ LANES = 256  # of one block: four waves
 BLOCKS = 3
 INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 FLOATS = ("f32", "f64")
-BITS = {"8": 8, "16": 16, "32": 32, "64": 64}
 
 PRELUDE = """
 #include <hip/hip_runtime.h>
@@ -26,7 +25,7 @@ typedef signed char i8; typedef unsigned char u8; typedef short i16; typedef uns
 typedef int i32; typedef unsigned u32; typedef long long i64; typedef unsigned long long u64;
 typedef float f32; typedef double f64;
 #define BOTH __host__ __device__
-constexpr int LANES = %d, BLOCKS = %d;
+constexpr int LANES = @LANES@, BLOCKS = @BLOCKS@;
 // NaN has many encodings and the two sides may choose differently: none leaves an expression.
 BOTH inline f32 real(f32 x) { return x == x ? x : 1.5f; }
 BOTH inline f64 real(f64 x) { return x == x ? x : 2.5; }
@@ -37,7 +36,7 @@ BOTH inline f32 root_(f32 x) { return __builtin_sqrtf(root(x)); }
 BOTH inline f64 root_(f64 x) { return __builtin_sqrt(root(x)); }
 BOTH inline f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 BOTH inline f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
-""" % (LANES, BLOCKS)
+""".replace("@LANES@", str(LANES)).replace("@BLOCKS@", str(BLOCKS))
 
 
 class Generator:

@@ -13,6 +13,7 @@ from rocm_perf_lab.device.toolchain import runtime_library_dir
 from rocm_perf_lab.errors import BadInput, MissingTool
 
 KNOWN = ("gfx942", "gfx90a")
+LIBRARY = "libhsa-runtime64.so.1"
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,13 @@ class Instruction:
 
 @functools.lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
-    folder = runtime_library_dir()
-    path = folder / "libhsa-runtime64.so.1" if folder else None
-    if path is None or not path.exists():
+    folder = runtime_library_dir(LIBRARY)
+    if folder is None:
         raise MissingTool(
             "the disassembler (libhsa-runtime64 of the virtual GPU) is not built",
             "run `make native` in the repository, or reinstall the package",
         )
-    library = ctypes.CDLL(str(path))
+    library = ctypes.CDLL(str(folder / LIBRARY))
     library.rpl_disassemble.restype = ctypes.c_uint
     library.rpl_disassemble.argtypes = [
         ctypes.c_char_p,

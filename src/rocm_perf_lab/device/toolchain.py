@@ -53,14 +53,14 @@ def include_dir() -> Path:
     return virtual_dir() / "include"
 
 
-def runtime_library_dir() -> Path | None:
-    """Where libamdhip64.so of the virtual GPU lies, or None before it is built."""
+def runtime_library_dir(library: str = "libamdhip64.so") -> Path | None:
+    """Where the virtual GPU's libraries lie, or None before they are built."""
     package = virtual_dir().parent
     candidates = [package / "virtual" / "lib", package / "lib"]
     if override := os.environ.get("ROCM_PERF_NATIVE_LIB"):
         candidates.insert(0, Path(override))
     candidates.append(package.parent.parent / "build" / "native" / "lib")
-    return next((path for path in candidates if (path / "libamdhip64.so").exists()), None)
+    return next((path for path in candidates if (path / library).exists()), None)
 
 
 def cache_dir() -> Path:

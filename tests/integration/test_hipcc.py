@@ -1,0 +1,204 @@
+"""`rocm-perf hipcc` as Makefiles call it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.device.code_object import read_code_objects
+from rocm_perf_lab.device.toolchain import real_hipcc
+from support.hip_build import REPOSITORY, hipcc, need_compiler, need_virtual_gpu, run
+
+KERNEL = """
+#include <hip/hip_runtime.h>
+__global__ void scale(float* x, float f) { x[threadIdx.x] *= f; }
+__global__ void __launch_bounds__(128) other(float* x) {
+  __shared__ float t[64];
+  t[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = t[63 - threadIdx.x];
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    need_compiler()
+    if real_hipcc() is not None:
+        pytest.skip("ROCm's hipcc is installed and would be used instead")
+    path = tmp_path / "kernel.cpp"
+    path.write_text(KERNEL)
+    return path
+
+
+def test_an_object_carries_one_code_object_per_architecture(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "k.o"
+    hipcc("--offload-arch=gfx942,gfx90a", "-c", source, "-o", target)
+    objects = read_code_objects(target)
+    assert [o.architecture for o in objects] == ["gfx942", "gfx90a"]
+    assert [k.name for k in objects[0].kernels] == ["_Z5otherPf", "_Z5scalePff"]
+
+
+def test_launch_bounds_reach_the_compiler(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "k.co"
+    hipcc("--genco", source, "-o", target)
+    bounds = {k.name: k.max_threads for k in read_code_objects(target)[0].kernels}
+    assert bounds == {"_Z5otherPf": 128, "_Z5scalePff": 1024}
+
+
+def test_assembly_of_both_sides(source: Path, tmp_path: Path) -> None:
+    hipcc("-S", source, "-o", tmp_path / "k.s")
+    text = (tmp_path / "k.s").read_text()
+    assert "__CLANG_OFFLOAD_BUNDLE____START__ hipv4-amdgcn-amd-amdhsa--gfx942" in text
+    assert "v_mul_f32" in text and "__device_stub__scale" in text
+
+
+def test_dependencies_name_the_headers(source: Path, tmp_path: Path) -> None:
+    hipcc("-c", "-MMD", "-MP", source, "-o", tmp_path / "k.o", cwd=tmp_path)
+    text = (tmp_path / "k.d").read_text()
+    assert text.startswith(f"{tmp_path / 'k.o'}:") and "kernel.cpp" in text
+
+
+def test_preprocessor_and_definitions(tmp_path: Path, source: Path) -> None:
+    source.write_text("#ifdef __HIP_PLATFORM_AMD__\nint platform = VALUE;\n#endif\n")
+    assert "int platform = 42;" in hipcc("-E", "-DVALUE=42", source).stdout
+
+
+def test_errors_are_the_compilers_own(source: Path, tmp_path: Path) -> None:
+    source.write_text("__global__ void k() { undeclared = 1; }\n")
+    done = hipcc("-c", source, "-o", tmp_path / "k.o", code=1)
+    assert "use of undeclared identifier 'undeclared'" in done.stderr
+    assert not (tmp_path / "k.o").exists()
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+    need_compiler()
+    done = hipcc("-c", tmp_path / "nothing.cpp", code=3)
+    assert (
+        done.stderr.startswith("rocm-perf: hipcc: no such file") and "Traceback" not in done.stderr
+    )
+
+
+def test_version_says_what_it_is() -> None:
+    need_compiler()
+    text = hipcc("--version").stdout
+    assert text.startswith("HIP version: ") and "clang version" in text
+
+
+def test_save_temps_keeps_the_steps(source: Path, tmp_path: Path) -> None:
+    hipcc("-c", "-save-temps", source, "-o", "k.o", cwd=tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert "kernel-hip-amdgcn-amd-amdhsa-gfx942.s" in names and "kernel.hipfb" in names
+
+
+def test_standard_headers_in_device_code(source: Path, tmp_path: Path) -> None:
+    source.write_text(
+        """
+#include <hip/hip_runtime.h>
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+template <typename T> __global__ void k(T* x, std::complex<T>* z, int n) {
+  x[0] = std::sin(x[1]) + std::abs(x[2]) + std::pow(x[3], 2) + std::max(x[4], T(1)) + std::sqrt(n);
+  x[1] = std::isnan(x[0]) ? std::numeric_limits<T>::infinity() : std::fma(x[1], x[2], x[3]);
+  z[0] = z[1] * z[2] / z[3] + std::exp(z[4]);
+}
+template __global__ void k(float*, std::complex<float>*, int);
+template __global__ void k(double*, std::complex<double>*, int);
+"""
+    )
+    for standard in ("c++14", "c++17", "c++20"):
+        hipcc(f"-std={standard}", "-c", source, "-o", tmp_path / "k.o")
+
+
+def test_disasm_lists_kernels_with_their_lines(source: Path, tmp_path: Path) -> None:
+    need_virtual_gpu()
+    hipcc("--genco", "-g", source, "-o", tmp_path / "k.co")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "rocm_perf_lab",
+            "disasm",
+            tmp_path / "k.co",
+            "--json",
+            "--kernel=scale",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (kernel,) = json.loads(done.stdout)["kernels"]
+    texts = [i["text"] for i in kernel["instructions"]]
+    assert any(text.startswith("v_mul_f32") for text in texts)
+    assert any(text.startswith("s_endpgm") for text in texts)
+    multiply = next(i for i in kernel["instructions"] if i["text"].startswith("v_mul_f32"))
+    assert (multiply["file"].rpartition("/")[2], multiply["line"]) == ("kernel.cpp", 3)
+
+
+MAIN = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__device__ int twice(int);
+__global__ void k(int* p) { *p = twice(*p); }
+int helper();
+int main() {
+  int *d, h = 20 + helper();
+  (void)hipMalloc(&d, 4); (void)hipMemcpy(d, &h, 4, hipMemcpyHostToDevice);
+  k<<<1, 1>>>(d);
+  (void)hipMemcpy(&h, d, 4, hipMemcpyDeviceToHost);
+  std::printf("%d\\n", h);
+}
+"""
+
+
+def test_relocatable_device_code_across_files(tmp_path: Path) -> None:
+    need_virtual_gpu()
+    (tmp_path / "main.cpp").write_text(MAIN)
+    (tmp_path / "twice.cpp").write_text("__device__ int twice(int x) { return 2 * x; }\n")
+    (tmp_path / "helper.c").write_text("int helper_c(void) { return 1; }\n")
+    (tmp_path / "glue.cpp").write_text(
+        'extern "C" int helper_c(); int helper() { return helper_c(); }\n'
+    )
+    for name in ("main.cpp", "twice.cpp"):
+        hipcc("-fgpu-rdc", "-c", name, cwd=tmp_path)
+    hipcc("-fgpu-rdc", "main.o", "twice.o", "glue.cpp", "helper.c", "-o", "app", cwd=tmp_path)
+    assert run(tmp_path / "app").stdout == "42\n"
+
+
+def test_a_makefile_that_calls_hipcc_and_hipconfig(tmp_path: Path) -> None:
+    need_virtual_gpu()
+    shims = hipcc("--print-shim-dir").stdout.strip()
+    (tmp_path / "app.cpp").write_text(
+        "#include <hip/hip_runtime.h>\n#include <cstdio>\n__global__ void k(int* p) { *p = 7; }\n"
+        "int main() { int* p; (void)hipHostMalloc(&p, 4, 0); k<<<1, 1>>>(p);"
+        ' (void)hipDeviceSynchronize(); std::printf("%d\\n", *p); }\n'
+    )
+    (tmp_path / "Makefile").write_text(
+        "HIP_PATH ?= $(shell hipconfig --path)\nCC = $(HIP_PATH)/bin/hipcc\nobj = app.o\n"
+        "app: $(obj)\n\t$(CC) -O2 $(obj) -o $@\n%.o: %.cpp\n\t$(CC) -O2 -Wall -c $< -o $@\n"
+    )
+    env = {"PATH": f"{shims}:/usr/local/bin:/usr/bin:/bin", "HOME": str(Path.home())}
+    done = subprocess.run(
+        ["make", "-C", str(tmp_path)], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert run(tmp_path / "app").stdout == "7\n"
+
+
+EXAMPLES = sorted(path.stem for path in (REPOSITORY / "examples").glob("*.cpp"))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name: str, tmp_path: Path) -> None:
+    need_virtual_gpu()
+    hipcc("-O3", REPOSITORY / "examples" / f"{name}.cpp", "-o", tmp_path / name)
+    small = {"vcopy": ["-n", "65536"], "attention": ["-s", "64"], "gemm": ["-n", "128"]}
+    done = run(tmp_path / name, *small.get(name, []))
+    assert done.returncode == 0 and "FAIL" not in done.stdout, done.stdout + done.stderr
+    assert "PASS" in done.stdout
