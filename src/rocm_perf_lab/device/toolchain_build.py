@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf_lab.device import toolchain_rdc as rdc
@@ -229,6 +229,8 @@ class Build:
         if command.rdc:
             files = [word for word in line if not word.startswith("-")]
             extra += rdc.link_device(self, files)
+        # Their headers here are empty inline functions; ROCm's libraries are not needed.
+        line = [word for word in line if word not in ("-lroctx64", "-lroctracer64")]
         words = [*self.toolchain.link, *extra, *line, "-o", command.output or "a.out"]
         if command.runtime:
             folder = runtime_library_dir()
@@ -241,8 +243,28 @@ class Build:
         self.run([*words, "-lpthread", "-lm", "-ldl"])
 
 
+def _without_openmp(toolchain: Toolchain, command: Command, say: Callable[[str], None]) -> Command:
+    """Host pragmas need clang's OpenMP runtime; without it they are left out, and it is said."""
+    if not any(flag.startswith("-fopenmp") for flag in command.compile_flags):
+        return command
+    asked = [*toolchain.clang, "-print-file-name=libomp.so"]
+    answer = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    if Path(answer).is_absolute() and Path(answer).exists():
+        return command
+    if command.stage == "link":
+        say("hipcc: this compiler has no OpenMP runtime (libomp): host pragmas run serially")
+
+    def kept(words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(word for word in words if not word.startswith("-fopenmp"))
+
+    return replace(
+        command, compile_flags=kept(command.compile_flags), link_line=kept(command.link_line)
+    )
+
+
 def build(toolchain: Toolchain, command: Command, say: Callable[[str], None]) -> int:
     """Do what the command line asks; the exit code is the failing step's own."""
+    command = _without_openmp(toolchain, command, say)
     if not command.inputs:
         raise UsageError("hipcc: no input files")
     for item in command.inputs:

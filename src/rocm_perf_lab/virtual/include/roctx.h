@@ -1,0 +1,4 @@
+// ROCm has it under both names.
+#pragma once
+
+#include <roctracer/roctx.h>
