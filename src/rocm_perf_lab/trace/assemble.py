@@ -77,9 +77,13 @@ class Raw:
 
 def assemble(raw: Raw) -> Trace:
     notes = list(raw.notes)
+    recorded = len(raw.dispatches["start_ns"])
     dispatches, dispatch_rows = _usable(raw.dispatches, _DISPATCH, "kernel dispatches", notes)
     copies, _ = _usable(raw.copies, _COPY, "memory copies", notes)
     regions, _ = _usable(raw.regions, _REGION, "host API calls", notes)
+    # Columns are let go as soon as they are converted: a large trace fits only once.
+    for table in (raw.dispatches, raw.copies, raw.regions):
+        table.clear()
 
     dispatches["stream"], copies["stream"] = dense(
         (t["process"], t["stream"]) for t in (dispatches, copies)
@@ -103,38 +107,39 @@ def assemble(raw: Raw) -> Trace:
 
     kernels, dispatches["kernel"] = _used(raw.kernels, dispatches["kernel"])
     strings = _intern(raw.strings, copies, regions)
-    counters = _counters(raw.measured, dispatch_rows, len(raw.dispatches["start_ns"]), notes)
+    processes = _with_window(raw.processes, dispatches, copies, regions)
+    counters = _counters(raw.measured, dispatch_rows, recorded, notes)
     return Trace(
         sources=raw.sources,
-        processes=_with_window(raw.processes, dispatches, copies, regions),
+        processes=processes,
         agents=raw.agents,
         kernels=tuple(kernels),
         strings=strings,
         dispatches=_dispatches(dispatches),
         copies=Copies(
-            process=_index(copies["process"]),
-            kind=_index(copies["kind"]),
-            stream=_index(copies["stream"]),
-            thread=_index(copies["thread"]),
-            src_agent=_index(copies["src_agent"]),
-            dst_agent=_index(copies["dst_agent"]),
-            correlation=_known(copies["correlation"]),
-            start_ns=copies["start_ns"],
-            end_ns=copies["end_ns"],
-            size_bytes=_known(copies["size_bytes"]),
+            process=_index(copies.pop("process")),
+            kind=_index(copies.pop("kind")),
+            stream=_index(copies.pop("stream")),
+            thread=_index(copies.pop("thread")),
+            src_agent=_index(copies.pop("src_agent")),
+            dst_agent=_index(copies.pop("dst_agent")),
+            correlation=_known(copies.pop("correlation")),
+            start_ns=copies.pop("start_ns"),
+            end_ns=copies.pop("end_ns"),
+            size_bytes=_known(copies.pop("size_bytes")),
         ),
         regions=Regions(
-            process=_index(regions["process"]),
-            thread=_index(regions["thread"]),
-            name=_index(regions["name"]),
-            category=_index(regions["category"]),
-            correlation=_known(regions["correlation"]),
-            start_ns=regions["start_ns"],
-            end_ns=regions["end_ns"],
-            stream_handle=_known(regions["stream_handle"]),
-            event_handle=_known(regions["event_handle"]),
-            graph_handle=_known(regions["graph_handle"]),
-            flags=_known(regions["flags"]),
+            process=_index(regions.pop("process")),
+            thread=_index(regions.pop("thread")),
+            name=_index(regions.pop("name")),
+            category=_index(regions.pop("category")),
+            correlation=_known(regions.pop("correlation")),
+            start_ns=regions.pop("start_ns"),
+            end_ns=regions.pop("end_ns"),
+            stream_handle=_known(regions.pop("stream_handle")),
+            event_handle=_known(regions.pop("event_handle")),
+            graph_handle=_known(regions.pop("graph_handle")),
+            flags=_known(regions.pop("flags")),
         ),
         counters=counters,
         virtual=raw.virtual,
@@ -145,24 +150,24 @@ def assemble(raw: Raw) -> Trace:
 
 def _dispatches(columns: Columns) -> Dispatches:
     return Dispatches(
-        process=_index(columns["process"]),
-        kernel=_index(columns["kernel"]),
-        agent=_index(columns["agent"]),
-        queue=_index(columns["queue"]),
-        stream=_index(columns["stream"]),
-        thread=_index(columns["thread"]),
-        dispatch_id=_known(columns["dispatch_id"]),
-        correlation=_known(columns["correlation"]),
-        start_ns=columns["start_ns"],
-        end_ns=columns["end_ns"],
-        lds_bytes=_known(columns["lds_bytes"]),
-        scratch_bytes=_known(columns["scratch_bytes"]),
+        process=_index(columns.pop("process")),
+        kernel=_index(columns.pop("kernel")),
+        agent=_index(columns.pop("agent")),
+        queue=_index(columns.pop("queue")),
+        stream=_index(columns.pop("stream")),
+        thread=_index(columns.pop("thread")),
+        dispatch_id=_known(columns.pop("dispatch_id")),
+        correlation=_known(columns.pop("correlation")),
+        start_ns=columns.pop("start_ns"),
+        end_ns=columns.pop("end_ns"),
+        lds_bytes=_known(columns.pop("lds_bytes")),
+        scratch_bytes=_known(columns.pop("scratch_bytes")),
         workgroup=np.stack(
-            [_index(columns[f"workgroup_{axis}"]) for axis in "xyz"], axis=1, dtype=np.int32
+            [_index(columns.pop(f"workgroup_{axis}")) for axis in "xyz"], axis=1, dtype=np.int32
         ),
-        grid=np.stack([_known(columns[f"grid_{axis}"]) for axis in "xyz"], axis=1),
-        graph_exec=_known(columns["graph_exec"]),
-        graph_node=_known(columns["graph_node"]),
+        grid=np.stack([_known(columns.pop(f"grid_{axis}")) for axis in "xyz"], axis=1),
+        graph_exec=_known(columns.pop("graph_exec")),
+        graph_node=_known(columns.pop("graph_node")),
     )
 
 
@@ -208,7 +213,7 @@ def _take(table: Columns, rows: IntColumn) -> None:
 
 def _known(column: IntColumn) -> IntColumn:
     """MISSING and negative values become -1: no id, size or handle is negative."""
-    return np.maximum(column, -1)
+    return column if int(column.min(initial=0)) >= -1 else np.maximum(column, -1)
 
 
 def _index(column: IntColumn) -> IndexColumn:

@@ -165,9 +165,10 @@ class PageBatch:
         if self.last_rowid == MISSING and self.count:
             raise UnusualTableError
         real[~np.isfinite(real)] = np.nan
-        self.integers: list[IntColumn] = list(whole)
+        # Copies, so that a column can be let go without the others.
+        self.integers: list[IntColumn] = [column.copy() for column in whole]
         self.odd = [0] * integers
-        self.reals: list[FloatColumn] = list(real)
+        self.reals: list[FloatColumn] = [column.copy() for column in real]
 
     def text(self, slot: int, rows: IntColumn | None = None) -> tuple[IntColumn, list[object]]:
         """A text column of all or some rows as numbers into the distinct texts among them."""

@@ -160,7 +160,7 @@ def _joined(parts: list[Any]) -> Any:
 
 def read_rocpd(path: Path) -> list[Trace]:
     with SqliteFile(path) as file:
-        return [_read_dataset(dataset, path) for dataset in _datasets(file)]
+        return [assemble(_read_dataset(dataset, path)) for dataset in _datasets(file)]
 
 
 def _datasets(file: SqliteFile) -> list[Dataset]:
@@ -244,7 +244,7 @@ def _by_guid(file: SqliteFile, tables: dict[str, Table]) -> list[Dataset]:
     return [Dataset(file, tables, guid, "guid = ?", (guid,), list(notes)) for guid in sorted(guids)]
 
 
-def _read_dataset(data: Dataset, path: Path) -> Trace:
+def _read_dataset(data: Dataset, path: Path) -> Raw:
     metadata = _metadata(data)
     version = _schema_version(data, metadata, path)
     _check_tables(data, path)
@@ -320,21 +320,19 @@ def _read_dataset(data: Dataset, path: Path) -> Trace:
         **_arguments(data, regions["event_id"]),
     }
     flag = metadata.get(VIRTUAL_TAG, "").strip().lower()
-    return assemble(
-        Raw(
-            sources=(Source(path, "", "rocpd", version),),
-            processes=tuple(processes.items),
-            agents=tuple(agents.items),
-            kernels=kernels.items,
-            strings=strings.items,
-            dispatches=raw_dispatches,
-            copies=raw_copies,
-            regions=raw_regions,
-            measured=measured,
-            virtual=flag in ("true", "1", "yes"),
-            rocm_version=metadata.get("rocm_version"),
-            notes=data.notes,
-        )
+    return Raw(
+        sources=(Source(path, "", "rocpd", version),),
+        processes=tuple(processes.items),
+        agents=tuple(agents.items),
+        kernels=kernels.items,
+        strings=strings.items,
+        dispatches=raw_dispatches,
+        copies=raw_copies,
+        regions=raw_regions,
+        measured=measured,
+        virtual=flag in ("true", "1", "yes"),
+        rocm_version=metadata.get("rocm_version"),
+        notes=data.notes,
     )
 
 
