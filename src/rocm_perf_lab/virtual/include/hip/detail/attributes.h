@@ -32,6 +32,9 @@
 #endif
 #endif
 
+#ifndef __align__
+#define __align__(n) __attribute__((aligned(n)))
+#endif
 #ifndef __forceinline__
 #define __forceinline__ inline __attribute__((always_inline))
 #endif
