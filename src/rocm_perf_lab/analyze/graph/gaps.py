@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,30 +35,29 @@ class Gaps:
     busy_ns: int
 
 
-def split(graph: Graph, edge: Ints, low: Ints, high: Ints) -> list[tuple[str, Ints, Ints]]:
+def split(graph: Graph, edge: Ints, low: Ints, high: Ints) -> Iterator[tuple[str, Ints, Ints]]:
     """Cut each interval that ends where edge's dst begins into (cause, from, to) pieces."""
     e = graph.edges
     kind, src, dst = e.kind[edge], e.src[edge], e.dst[edge]
     sure = e.confidence[edge] > Confidence.LOW
-    called = graph.nodes.call_enter[dst]
-    launch = (kind == Kind.HOST_LAUNCH) & sure
     # From the anchor's return the host ran; before it, the sync was still coming back.
     back = np.clip(graph.nodes.start[src], low, high)
-    call = np.clip(np.maximum(called, back), low, high)
-    result = []
+    call = np.clip(np.maximum(graph.nodes.call_enter[dst], back), low, high)
+    launch = (kind == Kind.HOST_LAUNCH) & sure
+    order = (kind == Kind.HOST_ORDER) & sure
+    sync = kind == Kind.HOST_SYNC
+    device = sure & ~launch & ~order & ~sync
     for cause, where, begin, end in (
         (SYNC, launch, low, back),
         (HOST, launch, back, call),
         (LAUNCH, launch, call, high),
-        (HOST, (kind == Kind.HOST_ORDER) & sure, low, high),
-        (SYNC, kind == Kind.HOST_SYNC, low, high),
+        (HOST, order, low, high),
+        (SYNC, sync, low, high),
+        (DEPENDENCY, device, low, high),
         (UNKNOWN, ~sure, low, high),
     ):
-        result.append((cause, np.where(where, begin, high), np.where(where, end, high)))
-    host_kinds = (Kind.HOST_LAUNCH, Kind.HOST_ORDER, Kind.HOST_SYNC)
-    device = sure & ~np.isin(kind, host_kinds)
-    result.append((DEPENDENCY, np.where(device, low, high), high))
-    return result
+        if where.any():
+            yield cause, np.where(where, begin, high), np.where(where, end, high)
 
 
 def gaps(graph: Graph, ops: Operations) -> Gaps:

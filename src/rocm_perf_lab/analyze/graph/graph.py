@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rocm_perf_lab.analyze.graph.calls import Calls
 from rocm_perf_lab.analyze.graph.calls import calls as host_calls
 from rocm_perf_lab.analyze.graph.columns import NONE, stable_order
 from rocm_perf_lab.analyze.graph.device_order import (
@@ -55,15 +54,13 @@ class Graph:
 
 
 def build(trace: Trace, ops: Operations) -> Graph:
-    calls = host_calls(trace, ops) if len(trace.regions) and len(ops) else None
-    calls = calls if calls is not None and len(calls) else None  # none that orders anything
-    nodes, node_of_op, known, contradicted, truncated = _constraints(ops, calls)
+    nodes, node_of_op, known, contradicted, truncated = _constraints(trace, ops)
     possible = known.src < known.dst
     overlap = nodes.start[known.src] + nodes.duration[known.src] - nodes.start[known.dst]
-    possible &= ~(np.isin(known.kind, STRICT_KINDS) & (overlap > SEAM_NS))
+    possible &= ~(known.of_kind(*STRICT_KINDS) & (overlap > SEAM_NS))
     contradicted += int(len(known) - possible.sum())
-    known = known.take(possible)
-    known = known.take(stable_order(known.dst))
+    order = stable_order(known.dst)
+    known = known.take(order[possible[order]])
 
     natural, observed, binding = estimate(nodes, known)
     guesses = inferred(nodes, known, binding)
@@ -87,15 +84,17 @@ def build(trace: Trace, ops: Operations) -> Graph:
         edges=every,
         lag=lag[order],
         binding=binding,
-        has_host=calls is not None and bool((calls.of_operation >= 0).any()),
+        has_host=bool(every.of_kind(Kind.HOST_LAUNCH).any()),
         contradicted=contradicted,
         truncated=truncated,
     )
 
 
-def _constraints(ops: Operations, calls: Calls | None) -> tuple[Nodes, Index, Edges, int, bool]:
+def _constraints(trace: Trace, ops: Operations) -> tuple[Nodes, Index, Edges, int, bool]:
     """Nodes, the node of each operation, everything known to order them, and how much of that
     was left out: refuted by the times, or too much."""
+    calls = host_calls(trace, ops) if len(trace.regions) and len(ops) else None
+    calls = calls if calls is not None and len(calls) else None  # none that orders anything
     between = [stream_order(ops, calls), queue_order(ops)]
     frontier = None
     if calls is not None:

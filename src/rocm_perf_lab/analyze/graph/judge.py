@@ -28,6 +28,7 @@ def build_and_solve(run: Trace) -> DagFinding:
     ops = operations(run)
     graph = build(run, ops)
     path = walk(graph, critical_path(graph))
+    idle = gaps(graph, ops)
     node_name = np.full(len(graph), -1, np.int64)
     node_name[graph.node_of_operation] = ops.name
     passes = 2 + len(SPEEDUPS) * len(np.unique(node_name[path.nodes]))
@@ -37,7 +38,6 @@ def build_and_solve(run: Trace) -> DagFinding:
     scenarios = Scenarios(solver, node_name, span, passes)
     waited = path.waiting.sum(axis=0)
     explained = span - int(waited[CAUSES.index(UNKNOWN)])
-    idle = gaps(graph, ops)
     by_cause = dict(zip(CAUSES, waited.tolist(), strict=True))
     busy = graph.nodes.operation[path.nodes]
     copying = (busy >= 0) & ops.is_copy[busy] if len(ops) else np.zeros(len(busy), np.bool_)

@@ -60,24 +60,24 @@ def estimate(nodes: Nodes, known: Edges) -> tuple[Ints, Ints, Ints]:
 def _latencies(nodes: Nodes, known: Edges, reference: Ints, observed: Ints) -> Ints:
     """Per edge the latency its kind is known to have: a low quantile over examples of it."""
     device_ready = np.full(len(nodes), NEVER, np.int64)
-    on_device = np.isin(known.kind, DEVICE_KINDS) & ~known.after_start
-    _running_max(device_ready, known.dst[on_device], reference[on_device])
-    sync = known.kind == Kind.HOST_SYNC
-    _running_max(device_ready, known.dst[sync], reference[sync])
+    awaited = known.of_kind(*DEVICE_KINDS, Kind.HOST_SYNC) & ~known.after_start
+    _running_max(device_ready, known.dst[awaited], reference[awaited])
     # An example of a kind's latency is an edge that nothing else can have outlasted: the host
     # came after the device for HOST_LAUNCH and HOST_ORDER, well before it for the others.
-    call, ready = nodes.call_enter[known.dst], device_ready[known.dst]
     margin = np.array([MARGINS.get(k, LATENCIES[Kind.HOST_LAUNCH].ceiling) for k in Kind])
-    clear = margin[known.kind]
-    example = np.where(
-        np.isin(known.kind, (Kind.HOST_LAUNCH, Kind.HOST_ORDER)),
-        ready + clear <= call,
-        (reference == ready) & (call + clear <= reference),
+    by_host = known.of_kind(Kind.HOST_LAUNCH, Kind.HOST_ORDER)
+    last = np.flatnonzero(~by_host & ~known.after_start)
+    last = last[reference[last] == device_ready[known.dst[last]]]
+    ahead = reference[last] - nodes.call_enter[known.dst[last]]
+    after = np.flatnonzero(by_host)
+    behind = nodes.call_enter[known.dst[after]] - device_ready[known.dst[after]]
+    examples = np.concatenate(
+        [last[ahead >= margin[known.kind[last]]], after[behind >= margin[known.kind[after]]]]
     )
+    del last, ahead, after, behind, by_host
     group = known.kind * np.int8(2) + nodes.is_copy[known.dst]
     table = np.zeros(2 * len(Kind), np.int64)
-    examples = np.flatnonzero(example & ~known.after_start)
-    waited, group_of = (observed - known.rigid)[examples], group[examples]
+    waited, group_of = observed[examples] - known.rigid[examples], group[examples]
     for kind, expected in LATENCIES.items():
         for copy in (0, 1):
             samples = waited[group_of == 2 * kind + copy]

@@ -91,6 +91,11 @@ class Edges:
     def __len__(self) -> int:
         return len(self.src)
 
+    def of_kind(self, *kinds: Kind) -> Bools:
+        table = np.zeros(len(Kind), np.bool_)
+        table[list(kinds)] = True
+        return table[self.kind]
+
     def take(self, which: Ints | Bools) -> Edges:
         return Edges(
             self.src[which],
