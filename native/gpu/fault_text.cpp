@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
 namespace gpu {
 namespace {
@@ -36,16 +37,16 @@ std::string access(const Fault& fault) {
 
 std::string headline(const Launch& launch, const Fault& fault, const GroupShape& shape, const Wave& wave) {
   switch (fault.kind) {
-    case FaultKind::Unmapped: return access(fault) + format(" at %#" PRIx64 ", which is no memory of this device", fault.address);
-    case FaultKind::Freed: return access(fault) + format(" at %#" PRIx64 ", which has been freed", fault.address);
-    case FaultKind::ReadOnly: return access(fault) + format(" at %#" PRIx64 ", which is read-only", fault.address);
-    case FaultKind::Misaligned: return access(fault) + format(" at %#" PRIx64 ", which is not aligned", fault.address);
+    case FaultKind::Unmapped: return access(fault) + format(" at 0x%" PRIx64 ", which is no memory of this device", fault.address);
+    case FaultKind::Freed: return access(fault) + format(" at 0x%" PRIx64 ", which has been freed", fault.address);
+    case FaultKind::ReadOnly: return access(fault) + format(" at 0x%" PRIx64 ", which is read-only", fault.address);
+    case FaultKind::Misaligned: return access(fault) + format(" at 0x%" PRIx64 ", which is not aligned", fault.address);
     case FaultKind::LdsOutOfRange:
       return access(fault) + format(" at LDS offset %" PRIu64 ", past the %u bytes this workgroup has", fault.address, launch.group_bytes);
     case FaultKind::ScratchOutOfRange:
       return access(fault) + format(" at private offset %" PRIu64 ", past the %u bytes a work-item has", fault.address, launch.private_bytes);
     case FaultKind::IllegalInstruction:
-      return format("an instruction this GPU does not have (%#" PRIx64 ")", fault.address);
+      return "an instruction this GPU does not have";
     case FaultKind::IllegalRegister: return format("a register past the %u vector registers of the kernel", wave.vgpr_count);
     case FaultKind::Trap: return format("trap %u (abort or a failed assertion in device code)", fault.trap_id);
     case FaultKind::Abort: return "device code called abort";
@@ -67,11 +68,12 @@ bool has_lane(FaultKind kind) {
 }
 
 std::string near(const AddressSpace& memory, uint64_t address) {
+  if (address < 4096) return "a null pointer, or an offset from one";
   const NearestRange found = memory.nearest(address);
   if (!found.found) return "no device memory is allocated";
   const Range& r = found.range;
   const uint64_t size = r.end - r.base;
-  const std::string what = format("%" PRIu64 " bytes of %s at %#" PRIx64, size, kind_of(r.kind), r.base);
+  const std::string what = format("%" PRIu64 " bytes of %s at 0x%" PRIx64, size, kind_of(r.kind), r.base);
   if (found.freed) return format("%" PRIu64 " bytes into ", address - r.base) + what + ", freed";
   if (found.distance == 0) return format("%" PRIu64 " bytes into ", address - r.base) + what;
   if (found.distance > 0) return format("%" PRId64 " bytes after the end of ", found.distance - 1) + what;
@@ -90,9 +92,11 @@ std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t w
   const CodeObject& object = *launch.object;
   if (Program* program = const_cast<CodeObject&>(object).program(fault.pc)) {
     const std::string text = disassemble(reinterpret_cast<const void*>(fault.pc), program->end() - fault.pc, fault.pc, object.arch());
-    line("instruction", text + format("   (code offset %#" PRIx64 ")", fault.pc - launch.kernel->entry));
+    uint32_t word;
+    std::memcpy(&word, reinterpret_cast<const void*>(fault.pc), sizeof word);
+    line("instruction", (text.empty() ? format(".long 0x%08x", word) : text) + format("   (code offset 0x%" PRIx64 ")", fault.pc - launch.kernel->entry));
   } else {
-    line("instruction", format("at %#" PRIx64 ", outside the kernel's code", fault.pc));
+    line("instruction", format("at 0x%" PRIx64 ", outside the kernel's code", fault.pc));
   }
   const std::string function = object.function_at(fault.pc);
   if (function != demangle(launch.kernel->name)) line("function", function);

@@ -19,14 +19,24 @@ namespace {
 
 using ByBase = std::map<uint64_t, Range>;
 
-// The range of `ranges` that holds `address`, or the closest one; end() only if there is none.
+// Nobody overruns the runtime's own memory by a little: it is no help to name it as a neighbour.
+bool worth_naming(const Range& range) {
+  return range.kind != RangeKind::Scratch && range.kind != RangeKind::Runtime && range.kind != RangeKind::Kernarg;
+}
+
+// The range that holds `address`, or the closest one worth naming; end() if there is none.
 ByBase::const_iterator closest(const ByBase& ranges, uint64_t address) {
   auto after = ranges.upper_bound(address);
-  if (after == ranges.begin()) return after;
-  auto before = std::prev(after);
-  if (after == ranges.end() || address < before->second.end) return before;
-  const uint64_t below = address - before->second.end, above = after->first - address;
-  return below <= above ? before : after;
+  auto before = after;
+  if (before != ranges.begin() && address < std::prev(before)->second.end) return std::prev(before);
+  while (after != ranges.end() && !worth_naming(after->second)) ++after;
+  while (before != ranges.begin()) {
+    --before;
+    if (!worth_naming(before->second)) continue;
+    const uint64_t below = address - before->second.end;
+    return after == ranges.end() || below <= after->first - address ? before : after;
+  }
+  return after;
 }
 
 int64_t distance(const Range& range, uint64_t address) {
