@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.counter_csv import looks_like_table, read_csv
@@ -33,14 +34,17 @@ def read_traces(paths: Iterable[Path | str]) -> list[Trace]:
 def read_file(path: Path) -> list[Trace]:
     if check_regular(path) == 0:
         raise BadInput(f"{path} is empty (0 bytes): the recording was never written to it.")
-    # Hashing releases the interpreter lock, so it costs next to nothing beside the reader.
-    with ThreadPoolExecutor(1) as beside:
-        digest = beside.submit(_sha256, path)
-        try:
+    # Hashing releases the interpreter lock, so it costs next to nothing beside the reader. Its
+    # handle stays open until the reader is done: closing it would drop the reader's file lock.
+    try:
+        with path.open("rb") as file, ThreadPoolExecutor(1) as beside:
+            digest = beside.submit(_sha256, file)
             traces = _reader(path)(path)
-        except MemoryError as error:
-            raise BadInput(f"{path} needs more memory than there is.") from error
-        sha256 = digest.result()
+            sha256 = digest.result()
+    except MemoryError as error:
+        raise BadInput(f"{path} needs more memory than there is.") from error
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {reason(error)}.") from error
     return [
         replace(trace, sources=tuple(replace(s, sha256=sha256) for s in trace.sources))
         for trace in traces
@@ -69,12 +73,8 @@ def _start(path: Path, count: int) -> bytes:
         raise BadInput(f"{path} cannot be read: {reason(error)}.") from error
 
 
-def _sha256(path: Path) -> str:
+def _sha256(file: BinaryIO) -> str:
     digest = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {reason(error)}.") from error
+    while chunk := file.read(_CHUNK):
+        digest.update(chunk)
     return digest.hexdigest()
