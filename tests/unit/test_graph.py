@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +13,13 @@ import pytest
 
 from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph, build_and_solve
 from rocm_perf_lab.analyze.graph.calls import Role, role
+from rocm_perf_lab.analyze.graph.model import Kind
+from rocm_perf_lab.schema.common import DeviceInfo, Provenance, to_json
+from rocm_perf_lab.schema.dag import DagDocument, to_document
 from rocm_perf_lab.trace.merge import merge
 from support.traces import TraceBuilder
 
+TESTS = Path(__file__).parents[1]
 US = 1_000
 MS = 1_000_000
 A, B, C = 0x10, 0x20, 0x30  # stream handles
@@ -484,3 +492,28 @@ def test_the_same_trace_gives_the_same_finding() -> None:
         time += int(rng.integers(0, 50))
         program.dispatch(f"k{i % 7}", time, time + int(rng.integers(0, 90)), stream=i % 4)
     assert build_and_solve(program.build()) == build_and_solve(program.build())
+
+
+def test_dag_json_holds_the_finding() -> None:
+    trace = Program().launch("k", 0, 5 * US, 100 * US, A, 1).build()
+    device = DeviceInfo(kind="unknown", name=None, architecture=None)
+    provenance = Provenance(
+        tool_version="0", command=[], started=None, host=None, device=device, rocm=None, inputs=[]
+    )
+    for finding in (build_and_solve(trace), build_and_solve(TraceBuilder().build())):
+        document = to_document(finding, provenance)
+        assert DagDocument.model_validate_json(to_json(document)) == document
+        assert document.makespan_ns == finding.makespan_ns
+        assert len(document.edges) == len(Kind)
+
+
+def test_a_small_trace_does_not_import_the_compiler() -> None:
+    code = (
+        "import sys; from support.traces import TraceBuilder; "
+        "from rocm_perf_lab.analyze.graph import build_and_solve; "
+        "build_and_solve(TraceBuilder().dispatch('k', 0, 9).build()); "
+        "sys.exit('numba' in sys.modules)"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(TESTS)}
+    )

@@ -16,10 +16,20 @@ from rocm_perf_lab.analyze.graph.columns import (
     previous_in_group,
     stable_order,
 )
-from rocm_perf_lab.analyze.graph.model import SEAM_NS, Bools, Confidence, Edges, Ints, Kind, edges
+from rocm_perf_lab.analyze.graph.model import (
+    NEVER,
+    SEAM_NS,
+    Bools,
+    Confidence,
+    Edges,
+    Ints,
+    Kind,
+    edges,
+)
 from rocm_perf_lab.analyze.graph.operations import Operations
 
 EXPANSION_LIMIT = 4  # sources an event may gather through waits, per call on average
+DEEPEST_CHAIN = 64  # streams that only wait, one handing its event to the next
 
 
 def stream_order(ops: Operations, calls: Calls | None) -> Edges:
@@ -90,47 +100,49 @@ class Frontier:
         row = self._by_event.last_before(event, time, strictly=True)
         return np.where(row >= 0, self._records[row], NONE) if len(self._records) else row
 
-    def at(self, rows: Ints) -> tuple[Ints, Ints]:
+    def at(self, rows: Ints, null_too: bool = True) -> tuple[Ints, Ints]:
         """What was ahead of each of these calls in its stream, as pairs (position in `rows`,
         operation): the last operation enqueued before it and, through waits enqueued after that
-        one, what their events stood for in turn."""
+        one, what their events stood for in turn. `null_too`: the null stream stands for the
+        blocking streams of its process as well."""
         calls = self._calls
         question = np.arange(len(rows))
         asked, found = [], []
         budget = EXPANSION_LIMIT * (len(rows) + len(calls)) + 1000
-        while len(question):
+        for _ in range(DEEPEST_CHAIN):
             stream, time = calls.stream[rows], calls.enter[rows]
-            # The null stream stands for the blocking streams of its process too.
-            null = np.flatnonzero(calls.on_null_stream[rows])
+            null = np.flatnonzero(calls.on_null_stream[rows] & null_too)
             process = calls.process[rows[null]]
-            owner, position = expand(
-                np.searchsorted(self._blocking_of[0], process, side="left"),
-                np.searchsorted(self._blocking_of[0], process, side="right"),
-            )
-            budget -= len(owner)
-            if budget < 0:
+            low = np.searchsorted(self._blocking_of[0], process, side="left")
+            high = np.searchsorted(self._blocking_of[0], process, side="right")
+            if int((high - low).sum()) <= budget:
+                owner, position = expand(low, high)
+                budget -= len(owner)
+                question = np.append(question, question[null[owner]])
+                time = np.append(time, time[null[owner]])
+                stream = np.append(stream, self._blocking_of[1][position])
+            else:
                 self.truncated = True
-                break
-            question = np.append(question, question[null[owner]])
-            time = np.append(time, time[null[owner]])
-            stream = np.append(stream, self._blocking_of[1][position])
 
             op = self.by_launch.last_before(stream, time, strictly=True)
             hit = op >= 0
             asked.append(question[hit])
             found.append(op[hit])
-            since = np.where(hit, calls.launch_time[op], -(1 << 62))
-            owner, position = expand(*self._by_wait.between(stream, since, time))
-            budget -= len(owner)
-            if budget < 0:
+            since = np.where(hit, calls.launch_time[op], NEVER)
+            low, high = self._by_wait.between(stream, since, time)
+            if not (high > low).any():
+                break
+            if int((high - low).sum()) > budget:
                 self.truncated = True
                 break
+            owner, position = expand(low, high)
+            budget -= len(owner)
             question = question[owner]
             rows = self.wait_records[self._by_wait.order[position]]
-        if not asked:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        pairs = np.unique(np.stack([np.concatenate(asked), np.concatenate(found)]), axis=1)
-        return pairs[0], pairs[1]
+        else:
+            self.truncated = True
+        pairs = np.unique(np.concatenate(asked) * len(self._ops) + np.concatenate(found))
+        return np.divmod(pairs, len(self._ops))
 
 
 def _blocking_streams(ops: Operations, calls: Calls) -> tuple[Ints, Ints]:

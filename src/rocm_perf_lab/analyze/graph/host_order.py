@@ -53,8 +53,11 @@ def syncs(ops: Operations, calls: Calls, frontier: Frontier) -> Syncs:
     has_own[own_call] = True
     on_stream = calls.rows(Role.STREAM_SYNC, Role.COPY)
     on_stream = on_stream[~has_own[on_stream]]
-    question, op = frontier.at(on_stream)
+    question, op = frontier.at(on_stream, null_too=False)
     add(on_stream[question], op)
+    on_null = on_stream[calls.on_null_stream[on_stream]]
+    blocking = (calls.blocking[ops.stream] == 1) & ~np.isin(ops.stream, calls.null_streams)
+    add(*_covered(ops, calls, on_null, np.flatnonzero(blocking)))
 
     events = calls.rows(Role.EVENT_SYNC)
     record = frontier.recorded(calls.event[events], calls.enter[events])
@@ -62,7 +65,7 @@ def syncs(ops: Operations, calls: Calls, frontier: Frontier) -> Syncs:
     question, op = frontier.at(record)
     add(events[question], op)
 
-    add(*_covered(ops, calls, calls.rows(Role.DEVICE_SYNC)))
+    add(*_covered(ops, calls, calls.rows(Role.DEVICE_SYNC), np.arange(len(ops))))
 
     calls_of, ops_of = np.concatenate(call), np.concatenate(operation)
     late = ops.start[ops_of] + ops.duration[ops_of] > calls.leave[calls_of] + CLOCK_SKEW_NS
@@ -70,16 +73,16 @@ def syncs(ops: Operations, calls: Calls, frontier: Frontier) -> Syncs:
     return Syncs(calls_of[~late], ops_of[~late], int(late.sum()))
 
 
-def _covered(ops: Operations, calls: Calls, rows: Ints) -> tuple[Ints, Ints]:
+def _covered(ops: Operations, calls: Calls, rows: Ints, among: Ints) -> tuple[Ints, Ints]:
     """Device-wide waits: each sync with the last operation of every stream enqueued before it.
 
     An operation is given to the first sync after its launch only, and of those of one stream
     the last: linear in the operations, and the rest follows from order on the host's thread.
     """
     empty = np.empty(0, np.int64)
-    if not len(rows):
+    if not len(rows) or not len(among):
         return empty, empty
-    launched = np.lexsort((calls.launch_time, ops.stream))
+    launched = among[np.lexsort((calls.launch_time[among], ops.stream[among]))]
     device, device_of_call = _devices(ops, calls, rows)
     threads = np.unique(calls.thread[rows])
     groups = [calls.thread[rows] == t for t in threads.tolist()]
