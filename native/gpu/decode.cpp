@@ -19,6 +19,15 @@ constexpr bool is_f16(OpType t) {
     default: return false;
   }
 }
+// Negation and absolute value exist on floating-point sources, and on what v_cndmask moves.
+constexpr bool has_sign(OpType t) {
+  switch (t) {
+    case OpType::F16: case OpType::F16D: case OpType::F32: case OpType::F64: case OpType::F16R: case OpType::F32R:
+    case OpType::F64R: case OpType::F16DX2:
+      return true;
+    default: return false;
+  }
+}
 constexpr bool is_f64(OpType t) { return t == OpType::F64 || t == OpType::F64R; }
 constexpr bool is_wide(OpType t) { return width_of[int(t)] >= 2; }
 
@@ -144,6 +153,9 @@ class Decoder {
     s.kind = Source::Constant;
     s.at = vector ? rows_.vector(value) : rows_.scalar(value);
     return true;
+  }
+  bool signed_source(int k) const {
+    return has_sign(op_->src[k]) || (op_->sources == 3 && op_->src[2] == OpType::MASK && !(op_->flags & kOpSdst));
   }
   bool matrix() const { return op_->flags & kOpMatrix; }
 
@@ -326,8 +338,8 @@ class Decoder {
       }
       if (code[k] == 255 || code[k] == 249 || code[k] == 250) return false;
       if (!source(i_.src[k], code[k], op_->src[k], true)) return false;
-      i_.src[k].abs = (abs >> k) & 1;
-      i_.src[k].neg = (neg >> k) & 1;
+      i_.src[k].abs = ((abs >> k) & 1) && signed_source(k);
+      i_.src[k].neg = ((neg >> k) & 1) && signed_source(k);
       if (op_->flags & kOpOpsel) i_.src[k].sel = (sel >> k) & 1;
       if (i_.src[k].abs || i_.src[k].neg || i_.src[k].sel) i_.simple = false;
     }

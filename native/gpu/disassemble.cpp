@@ -257,7 +257,7 @@ class Writer {
       if (sel && i_.op_sel) {
         std::string list;
         for (int k = 0; k < op_.sources; ++k) list += format("%u,", (i_.op_sel >> k) & 1);
-        if (op_.dst_half == DstHalf::Byte) list = format("0,0,%u,", (i_.op_sel >> 2) & 1);
+        if (op_.dst_half == DstHalf::Byte) list += format("%u,", (i_.op_sel >> 2) & 1);
         out_ += " op_sel:[" + list + format("%u]", i_.op_sel >> 3);
       }
       result_modifiers();

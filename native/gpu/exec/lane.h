@@ -21,6 +21,7 @@
 #define GPU_LIKELY(x) __builtin_expect(!!(x), 1)
 #define GPU_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define GPU_NOINLINE __attribute__((noinline))
+#define GPU_INLINE inline __attribute__((always_inline))
 
 namespace gpu::GPU_EXEC_NS {
 

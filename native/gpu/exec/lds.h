@@ -10,7 +10,7 @@ bool lds_check(Wave& w, const Inst* i, u32 offset, u32 size, bool write, u32* ad
 void lds_tell(Wave& w, const u32* first, const u32* second, u32 size, bool write, bool atomic);
 
 template <class E, int kRegs>
-const Inst* ds_read(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* ds_read(Wave& w, const Inst* i) {
   constexpr u32 size = kRegs == 1 ? E::size : 4 * kRegs;
   alignas(64) u32 a[64];
   if (!lds_check(w, i, u32(i->imm), size, false, a)) return nullptr;
@@ -25,7 +25,7 @@ const Inst* ds_read(Wave& w, const Inst* i) {
 }
 
 template <class E, int kRegs>
-const Inst* ds_write(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* ds_write(Wave& w, const Inst* i) {
   constexpr u32 size = kRegs == 1 ? E::size : 4 * kRegs;
   alignas(64) u32 a[64];
   if (!lds_check(w, i, u32(i->imm), size, true, a)) return nullptr;
@@ -46,7 +46,7 @@ inline bool lds_check2(Wave& w, const Inst* i, bool write, u32* a, u32* b) {
   return ok;
 }
 template <int kRegs, int kStride>
-const Inst* ds_read2(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* ds_read2(Wave& w, const Inst* i) {
   alignas(64) u32 a[64], b[64];
   if (!lds_check2<kRegs, kStride>(w, i, false, a, b)) return nullptr;
   u32* d = row(w, i->dst);
@@ -58,7 +58,7 @@ const Inst* ds_read2(Wave& w, const Inst* i) {
   return next(i);
 }
 template <int kRegs, int kStride>
-const Inst* ds_write2(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* ds_write2(Wave& w, const Inst* i) {
   alignas(64) u32 a[64], b[64];
   if (!lds_check2<kRegs, kStride>(w, i, true, a, b)) return nullptr;
   const u32 *x = row(w, i->src[1].code), *y = row(w, i->src[2].code);
@@ -70,7 +70,7 @@ const Inst* ds_write2(Wave& w, const Inst* i) {
   return next(i);
 }
 template <int kRegs, int kStride>
-const Inst* ds_xchg2(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* ds_xchg2(Wave& w, const Inst* i) {
   alignas(64) u32 a[64], b[64];
   if (!lds_check2<kRegs, kStride>(w, i, true, a, b)) return nullptr;
   const u32 *x = row(w, i->src[1].code), *y = row(w, i->src[2].code);
@@ -88,7 +88,7 @@ const Inst* ds_xchg2(Wave& w, const Inst* i) {
 
 // Op::f(m, x, y): the new value of the LDS word m; kReturn writes the old one back.
 template <class Op, bool kReturn>
-const Inst* ds_rmw(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* ds_rmw(Wave& w, const Inst* i) {
   using T = typename Op::T;
   using U = typename bits_of<T>::U;
   constexpr int regs = sizeof(T) / 4;

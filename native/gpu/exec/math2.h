@@ -69,6 +69,8 @@ inline float div_fmas_f32(float a, float b, float c, bool scaled) {
 inline double div_fmas_f64(double a, double b, double c, bool scaled) {
   const double r = __builtin_fma(a, b, c);
   if (!scaled) return r;
+  const double up = std::ldexp(r, exponent(c) > 1023 ? 128 : -128);
+  if (!denormal_f64(up) && up != 0.0) return up;
   const double p = a * b, pe = __builtin_fma(a, b, -p), s = p + c, t = s - p;
   const double se = (p - (s - t)) + (c - t), lost = (s - r) + (se + pe);
   return std::ldexp(to_odd(r, lost), exponent(c) > 1023 ? 128 : -128);
@@ -81,6 +83,7 @@ inline float div_fixup_f32(float q, float d, float n) {
   if ((ad == 0.0f && an == 0.0f) || (ad == inf && an == inf)) return as_f32(0xffc00000u);
   if (ad == 0.0f || an == inf) return as_f32(sign | 0x7f800000u);
   if (ad == inf || an == 0.0f || exponent(n) - exponent(d) < -150) return as_f32(sign);
+  if (!(__builtin_fabsf(q) < inf)) return n / d;  // the quotient overflowed on the way
   return as_f32(sign | (as_u32(q) & 0x7fffffffu));
 }
 inline double div_fixup_f64(double q, double d, double n) {
@@ -91,6 +94,7 @@ inline double div_fixup_f64(double q, double d, double n) {
   if ((ad == 0.0 && an == 0.0) || (ad == inf && an == inf)) return as_f64(0xfff8000000000000ull);
   if (ad == 0.0 || an == inf) return as_f64(sign | 0x7ff0000000000000ull);
   if (ad == inf || an == 0.0 || exponent(n) - exponent(d) < -1075) return as_f64(sign);
+  if (!(__builtin_fabs(q) < inf)) return n / d;  // the quotient overflowed on the way
   return as_f64(sign | (as_u64(q) & ~top));
 }
 inline float div_fixup_f16(float q, float d, float n) {

@@ -85,7 +85,7 @@ inline void load_lane(u32* d, const u8* p, int l) {
 }
 
 template <class Address, class E, int kRegs>
-const Inst* load(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* load(Wave& w, const Inst* i) {
   constexpr u32 size = kRegs == 1 ? E::size : 4 * kRegs;
   Access a;
   if (!Address::form(w, i, a) || !check(w, i, a, size, false)) return nullptr;
@@ -132,7 +132,7 @@ inline void store_lane(const u32* s, u8* p, int l) {
 }
 
 template <class Address, class E, int kRegs>
-const Inst* store(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* store(Wave& w, const Inst* i) {
   constexpr u32 size = kRegs == 1 ? E::size : 4 * kRegs;
   Access a;
   if (!Address::form(w, i, a) || !check(w, i, a, size, true)) return nullptr;
@@ -167,7 +167,7 @@ const Inst* store(Wave& w, const Inst* i) {
 
 // M0 holds the LDS base; lane l writes dword l after it.
 template <class Address, class E, int kRegs>
-const Inst* load_lds(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* load_lds(Wave& w, const Inst* i) {
   Access a;
   if (!Address::form(w, i, a) || !check(w, i, a, E::size, false)) return nullptr;
   const u64 base = (w.m0 & 0xffff) + u64(i64(i->imm));
@@ -190,7 +190,7 @@ template <> struct bits_of<double> { using U = u64; };
 
 // Op::f(m, x, y): the new value. Lanes go in order, so float sums are the same on every run.
 template <class Address, class Op>
-const Inst* atomic(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* atomic(Wave& w, const Inst* i) {
   using T = typename Op::T;
   using U = typename bits_of<T>::U;
   constexpr int regs = sizeof(T) / 4;

@@ -67,7 +67,7 @@ GPU_NOINLINE void valu_general(Wave& w, const Inst* i) {
 }
 
 template <class Op>
-const Inst* valu(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* valu(Wave& w, const Inst* i) {
   if (GPU_LIKELY(w.exec == ~u64(0) && i->simple)) {
     Buffers room;
     using A2 = std::conditional_t<Op::pairs, t_u64, typename Op::A>;
@@ -101,12 +101,12 @@ inline u64 compare(Wave& w, const Inst* i) {
   return collect(out) & mask;
 }
 template <class Op>
-const Inst* cmp(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* cmp(Wave& w, const Inst* i) {
   write_pair(w, i->sdst, compare<Op>(w, i));
   return next(i);
 }
 template <class Op>
-const Inst* cmpx(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* cmpx(Wave& w, const Inst* i) {
   const u64 r = compare<Op>(w, i);
   write_pair(w, i->sdst, r);
   w.exec = r;
@@ -119,7 +119,7 @@ inline void write_carry(Wave& w, const Inst* i, const u32* carry, u64 mask) {
 
 // Op::f returns 33 bits: the result and the carry or borrow.
 template <class Op, bool kIn>
-const Inst* carry(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* carry(Wave& w, const Inst* i) {
   Buffers room;
   u64 mask = w.exec;
   const u32* a = prepare(w, i, 0, Mod::Int, 1, room.src[0], mask);
@@ -161,7 +161,7 @@ inline const Inst* cndmask(Wave& w, const Inst* i) {
 
 // Bodies with a per-lane flag that goes to sdst.
 template <class Op>
-const Inst* div_scale(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* div_scale(Wave& w, const Inst* i) {
   Buffers room;
   u64 mask = w.exec;
   const u32* a = prepare(w, i, 0, Op::mod_a, Op::A::rows, room.src[0], mask);
@@ -179,7 +179,7 @@ const Inst* div_scale(Wave& w, const Inst* i) {
 }
 // Bodies with a per-lane flag read from VCC.
 template <class Op>
-const Inst* div_fmas(Wave& w, const Inst* i) {
+GPU_INLINE const Inst* div_fmas(Wave& w, const Inst* i) {
   Buffers room;
   u64 mask = w.exec;
   const u32* a = prepare(w, i, 0, Op::mod_a, Op::A::rows, room.src[0], mask);

@@ -180,6 +180,8 @@ def _valu_struct(op: Op) -> str:
         types = ["f16" if t == "lit" else t for t in types]
     types = types[:3] + [""] * (3 - len(types))
     lanes = [_LANE["" if op.dst == "mask" else op.dst], *(_LANE[t] for t in types)]
+    if not op.dst.startswith("f"):
+        lanes[0] = (lanes[0][0], "Int")  # clamp on integers is the `sat` body, never [0, 1]
     if op.dst == "b16x2" or not op.dst:
         raise ValueError(op.name)
     halves = op.dst.endswith("16x2") or op.dst == "f16dx2"
