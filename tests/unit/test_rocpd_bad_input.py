@@ -89,6 +89,16 @@ def test_files_that_are_no_trace(tmp_path: Path) -> None:
     refused(fifo, "regular file")
 
 
+@pytest.mark.parametrize("name", ["a b?mode=rw#1%20.db", "été.db", "-x.db", "'q\".db"])
+def test_any_file_name_will_do(tmp_path: Path, name: str) -> None:
+    path = database(tmp_path / name)
+    assert len(one(path).dispatches) == 3
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    assert len(one(link).dispatches) == 3
+    assert {p.name for p in tmp_path.iterdir()} == {name, "link.db"}
+
+
 def test_sqlite_files_that_are_no_trace(tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     with opened(other) as db:

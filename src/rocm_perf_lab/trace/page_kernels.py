@@ -21,7 +21,13 @@ Function = TypeVar("Function", bound=Callable[..., object])
 # Bytes of a value by its serial type, of those that are no text or blob.
 _SIZES = np.array([0, 1, 2, 3, 4, 6, 8, 8, 0, 0], dtype=np.int64)
 
-_jit = cast("Callable[[Function], Function]", numba.njit(cache=True, nogil=True))
+
+def _jit(function: Function) -> Function:
+    try:
+        compiled = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # no folder in which the compiled code could be kept
+        compiled = numba.njit(nogil=True)(function)
+    return cast("Function", compiled)
 
 
 @_jit

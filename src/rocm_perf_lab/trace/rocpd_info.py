@@ -30,13 +30,18 @@ class Lookup(Generic[T]):
 
     ids: IntColumn
     items: list[T]
+    _places: dict[int, int] | None = None
 
     def index(self, ids: IntColumn) -> IntColumn:
         return positions(self.ids, ids)
 
-    def get(self, own_id: object) -> T | None:
-        at = int(positions(self.ids, np.array([as_integer(own_id)]))[0])
-        return self.items[at] if at >= 0 else None
+    def at(self, own_id: object) -> int:
+        """As `index`, of one id as recorded."""
+        if self._places is None:
+            first = zip(reversed(self.ids.tolist()), range(len(self.ids) - 1, -1, -1), strict=True)
+            self._places = dict(first)
+        number = as_integer(own_id)
+        return self._places.get(number, -1) if number != MISSING else -1
 
 
 class Processes(Lookup[Process]):
@@ -120,7 +125,7 @@ def agents(data: Dataset, owners: Processes) -> Lookup[Agent]:
         absolute = number(index)
         found.append(
             Agent(
-                process=int(owners.index(np.array([as_integer(pid)]))[0]),
+                process=max(owners.at(pid), 0),
                 kind=ordinary_text(kind) or "",
                 architecture=ordinary_text(name) or "",
                 model_name=ordinary_text(model) or "",
@@ -153,14 +158,14 @@ def kernels(data: Dataset, owners: Processes, devices: Lookup[Agent]) -> Kernels
             name = kernel_name(
                 facts.get("demangled_kernel_name"), facts.get("formatted_kernel_name"), mangled
             )
-        agent = devices.get(code_objects.get(as_integer(code_object)))
-        if agent is not None:
-            architecture = agent.architecture
+        device = devices.at(code_objects.get(as_integer(code_object)))
+        if device >= 0:
+            architecture = devices.items[device].architecture
         else:
             architecture = next(iter(only)) if len(only) == 1 else ""
         found.append(
             kernel_symbol(
-                process=int(owners.index(np.array([as_integer(pid)]))[0]),
+                process=max(owners.at(pid), 0),
                 name=name or f"<unnamed kernel {as_integer(own_id)}>",
                 mangled=kernel_name(mangled),
                 code_object_id=number(code_object),

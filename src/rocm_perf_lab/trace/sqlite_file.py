@@ -277,8 +277,8 @@ def _read_header(path: Path) -> bytes:
 
 
 def _size(path: Path, suffix: str) -> int:
-    beside = path.with_name(path.name + suffix)
     try:
-        return beside.stat().st_size
+        whole = path.resolve()  # a link's journal lies beside the file it points to
+        return whole.with_name(whole.name + suffix).stat().st_size
     except OSError:
         return 0
