@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument, Stability
+from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 
 MOST_KERNELS = 12
 
@@ -115,6 +116,8 @@ def _facts(profile: ProfileDocument) -> list[tuple[str, str]]:
         rows.append(("Roofline", _roofline(dominant)))
     if profile.timeline is not None:
         rows.append(("Critical path", _critical_path(profile)))
+    if profile.thread_trace is not None:
+        rows.append(("Thread trace", _thread_trace(profile.thread_trace)))
     if profile.bottleneck is not None:
         b = profile.bottleneck
         sure = "" if b.confidence == "none" else f" ({b.confidence} confidence)"
@@ -192,6 +195,28 @@ def _critical_path(profile: ProfileDocument) -> str:
     if t.device_only:
         text += "; device-only graph (no host calls recorded)"
     return text
+
+
+def _thread_trace(trace: ThreadTraceSummary) -> str:
+    f = trace.fractions
+    if not trace.usable or f is None:
+        return f"empty: {trace.reason}"
+    waits = {
+        "memory": f.wait_vmem,
+        "LDS": f.wait_lds,
+        "scalar memory": f.wait_smem,
+        "barriers": f.barrier,
+    }
+    longest = sorted(waits.items(), key=lambda item: -item[1])[:2]
+    text = "of the waves' cycles " + ", ".join(f"{_percent(v)} wait for {k}" for k, v in longest)
+    if trace.stall_sites:
+        site = trace.stall_sites[0]
+        text += f"; most at {site.isa}"
+        if site.source:
+            text += f" ({site.source})"
+        if site.waits_for:
+            text += f", waiting for {site.waits_for[0].isa}"
+    return printable(text)
 
 
 def _bullets(title: str, lines: list[str]) -> RenderableType:

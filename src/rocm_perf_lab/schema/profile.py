@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.schema.common import Document, Model
+from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 
 
 class KernelIdentity(Model):
@@ -137,6 +138,9 @@ class ProfileDocument(Document):
     critical_path: CriticalPathSummary | None
     bottleneck: BottleneckSummary | None
     timeline: TimelineSummary | None
+    thread_trace: ThreadTraceSummary | None = Field(
+        default=None, description="of the dominant kernel, else of another that was traced"
+    )
     kernels: list[KernelProfile]
     reasons: dict[str, str] = Field(description="field -> why it is null")
     notes: list[str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,8 @@ def analyze_recording(
     tell("critical path")
     dag = graph.build_and_solve(run)
     tell("verdict")
+    if relative_to is not None:
+        att = [replace(a, folder=str(_relative(Path(a.folder), relative_to))) for a in att]
     att_of = _by_kernel(att, run)
     findings = Findings(
         times=times,
@@ -127,6 +130,10 @@ def analyze_recording(
     return to_documents(
         findings, provenance(traces, dominant.agent, gpu, started, host, relative_to)
     )
+
+
+def _relative(path: Path, root: Path) -> Path:
+    return path.relative_to(root) if path.is_relative_to(root) else path
 
 
 def representative(runs: Sequence[Trace]) -> Trace:

@@ -157,6 +157,7 @@ def _profile(
         critical_path=dominant.critical_path,
         bottleneck=dominant.bottleneck,
         timeline=None if findings.serialised else _timeline(findings.dag),
+        thread_trace=_thread_trace(findings, dominant.kernel.name),
         kernels=kernels,
         reasons=reasons,
         notes=list(findings.notes),
@@ -192,6 +193,11 @@ def _kernel(
         critical_path=_critical_path(on_graph, serialised),
         bottleneck=_bottleneck(judged),
     )
+
+
+def _thread_trace(findings: Findings, dominant: str) -> thread_trace.ThreadTraceSummary | None:
+    found = findings.att_of.get(dominant) or next(iter(findings.att), None)
+    return thread_trace.to_summary(found) if found else None
 
 
 def _stability(stability: Stability) -> profile.Stability:
