@@ -44,12 +44,16 @@ def get_requires_for_build_editable(settings: dict[str, object] | None = None) -
     return _requires("get_requires_for_build_editable", settings)
 
 
-def build_wheel(directory: str, settings: dict[str, object] | None = None, metadata: str | None = None) -> str:
+def build_wheel(
+    directory: str, settings: dict[str, object] | None = None, metadata: str | None = None
+) -> str:
     os.environ.update(compilers())
     return _build.build_wheel(directory, settings, metadata)
 
 
-def build_editable(directory: str, settings: dict[str, object] | None = None, metadata: str | None = None) -> str:
+def build_editable(
+    directory: str, settings: dict[str, object] | None = None, metadata: str | None = None
+) -> str:
     os.environ.update(compilers())
     return _build.build_editable(directory, settings, metadata)
 

@@ -112,7 +112,15 @@ def declarations(text: str) -> str:
     own = _implemented(functions(text), slots(text))
     lines = [f"{f.result} {f.name}({f.parameters});" for f in own]
     return "\n".join(
-        ['#pragma once', '#include "api.h"', "", "namespace impl {", *lines, "}  // namespace impl", ""]
+        [
+            "#pragma once",
+            '#include "api.h"',
+            "",
+            "namespace impl {",
+            *lines,
+            "}  // namespace impl",
+            "",
+        ]
     )
 
 

@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "analyze": ("rocm_perf_lab.cli.analyze", "The same for existing traces; needs no GPU."),
     "arch": ("rocm_perf_lab.cli.arch", "Show the numbers the verdicts rest on, with sources."),
     "explain": ("rocm_perf_lab.cli.explain", "Say what a bottleneck verdict means."),
+    "run": ("rocm_perf_lab.cli.run", "Run a HIP program on a GPU, real or virtual."),
+    "device": ("rocm_perf_lab.cli.device", "List the GPUs there are, real and virtual."),
     "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile HIP programs, with hipcc's own options."),
     "disasm": (
         "rocm_perf_lab.cli.disasm",

@@ -48,7 +48,8 @@ def models() -> tuple[Model, ...]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return table
 
 
 def _model(name: str, entry: dict[str, Any]) -> Model:

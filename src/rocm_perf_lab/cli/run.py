@@ -1,0 +1,65 @@
+"""`rocm-perf run`: run a HIP program on a device of choice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rocm_perf_lab.device import discover
+from rocm_perf_lab.errors import BadInput
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+# What follows the program is the program's, options included.
+@app.command(
+    context_settings={"allow_interspersed_args": False},
+    options_metavar="[--device NAME]",
+)
+def run(
+    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to run.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARGUMENTS", help="Its arguments.", show_default=False),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device",
+            metavar="NAME",
+            help="A name from `rocm-perf device list` (also ROCM_PERF_DEVICE).",
+        ),
+    ] = None,
+) -> None:
+    """Run a HIP program on a GPU, or on the virtual one where there is none.
+
+    The program takes this command's place: its output, exit code and signals are its own.
+    """
+    path = _executable(program)
+    words = list(arguments or [])
+    if words[:1] == ["--"]:
+        del words[0]
+    chosen = discover.choose(device)
+    environment = discover.environment_for(chosen, device)
+    try:
+        os.execve(path, [program, *words], environment)
+    except OSError as error:
+        raise BadInput(f"{program} cannot be run: {error.strerror}") from None
+
+
+def _executable(program: str) -> str:
+    if os.sep in program:
+        path = Path(program)
+        if not path.exists():
+            raise BadInput(f"{program}: no such file")
+        if path.is_dir() or not os.access(path, os.X_OK):
+            raise BadInput(f"{program} is not a program", hint="is it built, and executable?")
+        return program
+    found = shutil.which(program)
+    if found is None:
+        raise BadInput(f"{program}: not on PATH", hint=f"did you mean ./{program}?")
+    return found

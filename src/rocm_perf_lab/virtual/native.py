@@ -1,0 +1,41 @@
+"""Where the virtual GPU's libraries are, and how a program is made to use them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from rocm_perf_lab.errors import MissingTool
+
+HSA_LIBRARY = "libhsa-runtime64.so.1"
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def find_library_dir() -> Path | None:
+    """ROCM_PERF_NATIVE_LIB, else the installed package's lib/, else a checkout's build tree."""
+    folders = [_PACKAGE / "lib", _PACKAGE.parent.parent / "build" / "native" / "lib"]
+    if override := os.environ.get("ROCM_PERF_NATIVE_LIB"):
+        folders = [Path(override)]
+    return next((folder for folder in folders if (folder / HSA_LIBRARY).exists()), None)
+
+
+def library_dir() -> Path:
+    folder = find_library_dir()
+    if folder is None:
+        raise MissingTool(
+            "the virtual GPU's libraries are not built",
+            "in a checkout run `make native`; ROCM_PERF_NATIVE_LIB names a folder that has them",
+        )
+    return folder
+
+
+def environment(device: str, base: Mapping[str, str]) -> dict[str, str]:
+    """`base` changed so that a program started with it runs on the virtual device."""
+    folder = str(library_dir())
+    others = [p for p in base.get("LD_LIBRARY_PATH", "").split(":") if p and p != folder]
+    return {
+        **base,
+        "LD_LIBRARY_PATH": ":".join([folder, *others]),
+        "ROCM_PERF_DEVICE": device,
+    }
