@@ -205,3 +205,25 @@ def distinct(data: Bytes, begin: IntColumn, length: IntColumn) -> tuple[IntColum
                     break
             at = (at + 1) & (places - 1)
     return codes, first[:found].copy()
+
+
+@_jit
+def matching(
+    data: Bytes, begin: IntColumn, length: IntColumn, wanted: Bytes, ends: IntColumn
+) -> npt.NDArray[np.bool_]:
+    """Which byte strings are among the wanted ones, which lie end to end."""
+    found = np.zeros(len(begin), dtype=np.bool_)
+    for i in range(len(begin)):
+        start = np.int64(0)
+        for end in ends:
+            if end - start == length[i]:
+                same = True
+                for j in range(length[i]):
+                    if data[begin[i] + j] != wanted[start + j]:
+                        same = False
+                        break
+                if same:
+                    found[i] = True
+                    break
+            start = end
+    return found

@@ -170,6 +170,14 @@ class PageBatch:
         self.odd = [0] * integers
         self.reals: list[FloatColumn] = [column.copy() for column in real]
 
+    def matching(self, slot: int, wanted: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+        joined = np.frombuffer(b"".join(wanted), dtype=np.uint8)
+        ends = np.cumsum([len(text) for text in wanted], dtype=np.int64)
+        found: npt.NDArray[np.bool_] = kernels().matching(
+            self._data, self._begin[slot], self._length[slot], joined, ends
+        )
+        return found
+
     def text(self, slot: int, rows: IntColumn | None = None) -> tuple[IntColumn, list[object]]:
         """A text column of all or some rows as numbers into the distinct texts among them."""
         begin, length = self._begin[slot], self._length[slot]

@@ -453,18 +453,23 @@ def _collect_arguments(batches: Iterable[Batch]) -> tuple[IntColumn, IntColumn, 
     """Event, role (of handles.ROLES) and value of the arguments that have a role."""
     none = np.zeros(0, np.int64)
     events, roles, values = [none], [none], [none]
+    types = [name.encode() for name in handles.TYPES]
+    named = [name.encode() for name in handles.NAMES]
     for batch in batches:
-        kind, kinds = batch.text(0)
-        name, names = batch.text(1)
+        likely = np.flatnonzero(batch.matching(0, types) | batch.matching(1, named))
+        if not len(likely):
+            continue
+        kind, kinds = batch.text(0, likely)
+        name, names = batch.text(1, likely)
         pairs, pair = ranks(kind * len(names) + name)
         both = (divmod(p, len(names)) for p in pairs.tolist())
         role = np.array([_role(kinds[k], names[n]) for k, n in both], dtype=np.int64)[pair]
-        mine = np.flatnonzero(role >= 0)
+        mine = likely[role >= 0]
         value, distinct = batch.text(2, mine)
-        known = np.array([_value(text) for text in distinct], dtype=np.int64)
+        known = np.array([*map(_value, distinct), MISSING], dtype=np.int64)
         events.append(batch.integers[0][mine])
-        roles.append(role[mine])
-        values.append(known[value] if len(mine) else none)
+        roles.append(role[role >= 0])
+        values.append(known[value])
     return np.concatenate(events), np.concatenate(roles), np.concatenate(values)
 
 

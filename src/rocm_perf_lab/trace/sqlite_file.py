@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.columns import MISSING, int_column, ordinary_text, real_column
@@ -54,6 +55,9 @@ class Batch(Protocol):
     def odd(self) -> Sequence[int]: ...  # per integer column, how many values were no integer
     @property
     def reals(self) -> Sequence[FloatColumn]: ...
+    def matching(self, slot: int, wanted: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+        """Which values of a text column are among those wanted."""
+
     def text(self, slot: int, rows: IntColumn | None = None) -> tuple[IntColumn, Sequence[object]]:
         """A column of all or some rows as numbers into the distinct values among them."""
 
@@ -69,6 +73,9 @@ class RowBatch:
         self.odd = [odd for _, odd in pairs]
         self.reals = [real_column(values) for values in columns[integers : integers + reals]]
         self._texts = columns[integers + reals :]
+
+    def matching(self, slot: int, wanted: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+        return np.fromiter(map(set(wanted).__contains__, self._texts[slot]), bool, self.count)
 
     def text(self, slot: int, rows: IntColumn | None = None) -> tuple[IntColumn, list[object]]:
         values = self._texts[slot]
