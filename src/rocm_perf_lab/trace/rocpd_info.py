@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from rocm_perf_lab.trace.describe import (
     unknown_kernel,
 )
 from rocm_perf_lab.trace.model import Agent, IntColumn, KernelSymbol, Process
-
-if TYPE_CHECKING:
-    from rocm_perf_lab.trace.rocpd import Dataset
+from rocm_perf_lab.trace.rocpd_dataset import Dataset
 
 T = TypeVar("T")
 
