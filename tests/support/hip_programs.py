@@ -39,6 +39,7 @@ class Machine:
     event: int = 5_000
     legacy: int = 1_000
     sync: int = 5_000
+    room: int | None = None  # operations a queue holds before launches wait; None: no end
     queues: int | None = None  # streams share this many queues; None: one each
     blocking: bool = True  # streams are created with flags 0: the null stream waits for them
     jitter: float = 0.0  # each latency of each step is up to this share longer, always alike
@@ -54,6 +55,7 @@ class _Run:
     correlation: int = 0
     stream_end: dict[int, int] = field(default_factory=dict)
     queue_end: dict[int, int] = field(default_factory=dict)
+    queued: dict[int, list[int]] = field(default_factory=dict)  # ends, per queue
     pending: dict[int, int] = field(default_factory=dict)  # waits not yet met by an operation
     events: dict[int, int] = field(default_factory=dict)
     first: int | None = None
@@ -87,6 +89,7 @@ class _Run:
         self.stream_end[s] = end
         if not is_copy:
             self.queue_end[queue] = end
+            self.queued.setdefault(queue, []).append(end)
         self.first = start if self.first is None else min(self.first, start)
         self.last = max(self.last, end)
         if is_copy:
@@ -105,6 +108,11 @@ class _Run:
         reached = [self.stream_end.get(s, 0) for s in streams]
         return max([*reached, self.pending.get(stream, 0)])
 
+    def when_there_is_room(self, stream: int) -> int:
+        m = self.machine
+        ends = self.queued.get(stream if m.queues is None else stream % m.queues, [])
+        return ends[-m.room] if m.room is not None and len(ends) >= m.room else -m.sync
+
     def shaken(self) -> Machine:
         chance = Random(self.steps)
         names = ("call", "launch_call", "launch", "stream", "event", "legacy", "sync")
@@ -121,8 +129,9 @@ class _Run:
             case "cpu":
                 self.now += step.ns
             case "launch":
-                self.operation(step, self.now, is_copy=False)
-                self.call("hipLaunchKernel", m.launch_call, stream=handle)
+                there_is_room = self.when_there_is_room(step.stream)
+                self.operation(step, max(self.now, there_is_room), is_copy=False)
+                self.call("hipLaunchKernel", m.launch_call, there_is_room + m.sync, stream=handle)
             case "copy_async":
                 self.operation(step, self.now, is_copy=True)
                 self.call("hipMemcpyAsync", m.call, stream=handle)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from statistics import median
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,6 +82,19 @@ def test_unknown_and_unsteady_latencies_are_learnt_from_the_trace() -> None:
                     errors.append(abs(what_if.makespan_ns - truth) / truth)
     assert median(errors) < 0.005
     assert max(errors) < 0.08
+
+
+def test_a_host_held_back_by_a_full_queue_speeds_up_with_the_device() -> None:
+    machine = Machine(room=100)
+    program = [Step("launch", 1, 0, KERNELS[i % 2], 50_000) for i in range(1000)]
+    trace, makespan = simulate(program, machine)
+    finding = build_and_solve(trace)
+    assert finding.replay_ns == makespan
+    assert finding.coverage == 1.0
+    for kernel in finding.kernels:
+        for what_if in kernel.what_if:
+            _, truth = simulate(program, machine, {kernel.name: what_if.speedup})
+            assert what_if.makespan_ns == pytest.approx(truth, rel=0.01)
 
 
 def _random_step(chance: Random) -> Step:

@@ -103,6 +103,10 @@ class Timeline:
         """The first row of the group strictly after the time, else NONE."""
         return self._row(self._position(group, time, "right"), group)
 
+    def count_before(self, group: npt.NDArray[Any], time: Ints) -> Ints:
+        """How many rows of the group are at or before the time."""
+        return self._position(group, time, "right") - np.searchsorted(self.group, group)
+
     def between(self, group: npt.NDArray[Any], after: Ints, before: Ints) -> tuple[Ints, Ints]:
         """Sorted positions [low, high) of the group's rows with after < time < before."""
         low = self._position(group, after, "right")

@@ -18,6 +18,7 @@ from rocm_perf_lab.analyze.graph.model import (
     Index,
     Ints,
     Kind,
+    Small,
     edges,
 )
 from rocm_perf_lab.analyze.graph.operations import Operations
@@ -25,6 +26,8 @@ from rocm_perf_lab.analyze.graph.operations import Operations
 # A thread silent this long may have been waiting for another thread.
 SILENCE_NS = 50_000
 MANY_THREADS = 16
+# A queue may be full from this many operations on; a launch is slow from this long on.
+FULL_QUEUE, FULL_QUEUE_NS = 64, 10_000
 
 
 @dataclass(frozen=True)
@@ -33,15 +36,17 @@ class Syncs:
 
     call: Ints
     operation: Ints
+    confidence: Small
     contradicted: int  # pairs left out since the call returned before the operation ended
 
 
 def syncs(ops: Operations, calls: Calls, frontier: Frontier) -> Syncs:
-    call, operation = [], []
+    call, operation, confidence = [], [], []
 
-    def add(c: Ints, o: Ints) -> None:
+    def add(c: Ints, o: Ints, sure: Confidence = Confidence.HIGH) -> None:
         call.append(c)
         operation.append(o)
+        confidence.append(np.full(len(c), sure, np.int8))
 
     own = np.flatnonzero(calls.of_operation >= 0)
     own_call = calls.of_operation[own]
@@ -67,10 +72,33 @@ def syncs(ops: Operations, calls: Calls, frontier: Frontier) -> Syncs:
 
     add(*_covered(ops, calls, calls.rows(Role.DEVICE_SYNC), np.arange(len(ops))))
 
-    calls_of, ops_of = np.concatenate(call), np.concatenate(operation)
+    add(*_full_queues(ops, calls), Confidence.MEDIUM)
+
+    calls_of, ops_of, sure = (np.concatenate(c) for c in (call, operation, confidence))
     late = ops.start[ops_of] + ops.duration[ops_of] > calls.leave[calls_of] + CLOCK_SKEW_NS
     late |= ops.start[ops_of] >= calls.leave[calls_of]
-    return Syncs(calls_of[~late], ops_of[~late], int(late.sum()))
+    return Syncs(calls_of[~late], ops_of[~late], sure[~late], int(late.sum()))
+
+
+def _full_queues(ops: Operations, calls: Calls) -> tuple[Ints, Ints]:
+    """Launches that waited for room in their queue, with the operation whose end made it.
+
+    A launch far ahead of the device that took much longer than launches do, while an operation
+    of its queue ended.
+    """
+    own = np.flatnonzero((calls.of_operation >= 0) & (ops.queue >= 0))
+    call = calls.of_operation[own]
+    took = calls.leave[call] - calls.enter[call]
+    slow = took > max(FULL_QUEUE_NS, 3 * np.quantile(took, 0.01) if len(took) else 0)
+    own, call = own[slow], call[slow]
+    queue, leave = ops.queue[own], calls.leave[call]
+    ended = Timeline.of(ops.queue, ops.end)
+    launched = Timeline.of(ops.queue, calls.launch_time)
+    ahead = launched.count_before(queue, calls.launch_time[own]) - ended.count_before(queue, leave)
+    op = ended.last_before(queue, leave)
+    full = (ahead >= FULL_QUEUE) & (op >= 0)
+    full &= ops.start[op] + ops.duration[op] > calls.enter[call]
+    return call[full], op[full]
 
 
 def _covered(ops: Operations, calls: Calls, rows: Ints, among: Ints) -> tuple[Ints, Ints]:
@@ -168,13 +196,14 @@ class Returns:
     leave: Ints
     sync_return: Ints  # per sync pair: which of `rows`
     sync_operation: Ints
+    sync_confidence: Small
     contradicted: int
 
     @staticmethod
     def of(ops: Operations, calls: Calls | None, frontier: Frontier | None) -> Returns:
         empty = np.empty(0, np.int64)
         if calls is None or frontier is None:
-            return Returns(empty, empty, empty, empty, empty, 0)
+            return Returns(empty, empty, empty, empty, empty, empty.astype(np.int8), 0)
         waits = syncs(ops, calls, frontier)
         # A return after the last operation holds nothing back.
         live = calls.leave[waits.call] <= ops.span_ns
@@ -190,6 +219,7 @@ class Returns:
             calls.leave[rows],
             place[which],
             waits.operation[live],
+            waits.confidence[live],
             waits.contradicted,
         )
 
@@ -215,6 +245,6 @@ class Returns:
                 node_of_op[self.sync_operation],
                 returns[self.sync_return],
                 Kind.HOST_SYNC,
-                Confidence.HIGH,
+                self.sync_confidence,
             ),
         ]

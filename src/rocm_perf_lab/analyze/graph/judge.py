@@ -192,6 +192,11 @@ def _notes(run: Trace, graph: Graph, ops: Operations) -> tuple[str, ...]:
         notes.append(
             f"{graph.contradicted} constraints contradict the recorded times and were left out."
         )
+    if graph.edges.of_kind(Kind.GRAPH).any():
+        notes.append(
+            "Dependencies inside a graph launch are not recorded; its operations are ordered by "
+            "the streams they ran on."
+        )
     if graph.truncated:
         notes.append("Event waits fan out too far; some of their sources were left out.")
     if len(run.processes) > 1:
