@@ -39,7 +39,7 @@ HIP_API hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned int flags
 HIP_API hipError_t hipEventCreate(hipEvent_t* event);
 HIP_API hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream HIP_DEFAULT(0),
     unsigned int flags HIP_DEFAULT(0));
-HIP_API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream);
+HIP_API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream HIP_DEFAULT(0));
 HIP_API hipError_t hipEventDestroy(hipEvent_t event);
 HIP_API hipError_t hipEventSynchronize(hipEvent_t event);
 HIP_API hipError_t hipEventElapsedTime(float* ms, hipEvent_t start, hipEvent_t stop);
