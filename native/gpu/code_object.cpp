@@ -20,11 +20,14 @@ bool runs_on(std::string_view object, std::string_view device) {
 
 }  // namespace
 
+// Names come from files: nothing in them may reach a terminal as anything but text.
 std::string demangle(const std::string& name) {
   int status = 0;
   char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   std::string out = status == 0 && text ? text : name;
   std::free(text);
+  for (char& c : out)
+    if (c < ' ' || c > '~') c = '?';
   return out;
 }
 
@@ -177,7 +180,7 @@ bool CodeObject::read_kernels(const elf::File& file, LoadError& error) {
     std::memcpy(&kernel.kernarg_bytes, reinterpret_cast<void*>(address + 8), 4);
     std::memcpy(&entry, reinterpret_cast<void*>(address + 16), 8);
     kernel.entry = address + uint64_t(entry);
-    if (!program(kernel.entry)) return error.message = "kernel " + kernel.name + " starts outside the code", false;
+    if (!program(kernel.entry)) return error.message = "kernel " + demangle(kernel.name) + " starts outside the code", false;
     for (const Function& f : functions_)
       if (f.address == kernel.entry) kernel.code_bytes = f.size;
     if (auto note = notes.find(name); note != notes.end()) {

@@ -62,6 +62,6 @@ class CodeObject final : public LoadedCodeObject {
   mutable std::optional<dwarf::LineTable> lines_;
 };
 
-std::string demangle(const std::string& name);
+std::string demangle(const std::string& name);  // for a person: printable characters only
 
 }  // namespace gpu

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <set>
 
+#include "code_object.h"
 #include "hsa_impl.h"
 #include "runtime.h"
 
@@ -281,7 +282,7 @@ hsa_status_t hsa_executable_freeze(hsa_executable_t executable, const char*) {
   if (found->frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
   for (const auto& loaded : found->objects)
     for (const std::string& name : loaded->object->undefined()) {
-      std::fprintf(stderr, "rocm-perf: a code object needs the symbol %s, which nobody defines\n", name.c_str());
+      std::fprintf(stderr, "rocm-perf: a code object needs the symbol %s, which nobody defines\n", gpu::demangle(name).c_str());
       return HSA_STATUS_ERROR_VARIABLE_UNDEFINED;
     }
   found->frozen = true;

@@ -1,0 +1,147 @@
+// Laws of the virtual GPU's memory: what is listed, what was freed, what the arena gives out.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "arena.h"
+#include "memory.h"
+#include "msgpack.h"
+
+#define CHECK(condition) \
+  do { \
+    if (!(condition)) { \
+      std::fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+      std::exit(1); \
+    } \
+  } while (0)
+
+namespace {
+
+using gpu::Range;
+
+// Against the plainest model there is: a list searched from end to end.
+void address_space_agrees_with_a_list() {
+  std::mt19937 random(1);
+  gpu::AddressSpace space;
+  std::map<uint64_t, Range> live;
+  std::vector<Range> freed;
+  uint64_t next = 0x10000;
+  for (int step = 0; step < 3000; ++step) {
+    if (live.size() < 3 || random() % 3) {
+      const uint64_t base = next, size = 1 + random() % 5000;
+      next += size + random() % 3 * 4096;
+      const Range range{base, base + size, gpu::RangeKind::Vram, true, random() % 2 == 0};
+      space.add(range);
+      live[base] = range;
+    } else {
+      auto it = std::next(live.begin(), long(random() % live.size()));
+      CHECK(space.remove(it->first));
+      CHECK(!space.remove(it->first));
+      freed.push_back(it->second);
+      live.erase(it);
+    }
+    if (step % 10) continue;
+    const auto snapshot = space.snapshot();
+    CHECK(std::is_sorted(snapshot->ranges.begin(), snapshot->ranges.end(), [](auto& a, auto& b) { return a.end <= b.base && a.base < b.base; }));
+    for (int probe = 0; probe < 50; ++probe) {
+      const uint64_t address = 0xf000 + random() % (next - 0xe000);
+      const Range* expected = nullptr;
+      int64_t best = INT64_MAX;
+      for (auto& [base, range] : live) {
+        if (address >= range.base && address < range.end) expected = &range;
+        const int64_t d = address < range.base ? int64_t(range.base - address) : address >= range.end ? int64_t(address - range.end) + 1 : 0;
+        best = std::min(best, d);
+      }
+      const Range* found = snapshot->find(address);
+      CHECK((found != nullptr) == (expected != nullptr));
+      if (found) CHECK(found->base == expected->base && found->writable == expected->writable);
+      const gpu::NearestRange near = space.nearest(address);
+      const bool was_freed = !expected && std::any_of(freed.begin(), freed.end(), [&](auto& r) { return address >= r.base && address < r.end; });
+      CHECK(near.found && near.freed == was_freed);
+      if (!was_freed) CHECK(std::abs(std::abs(near.distance) - best) <= 1);
+      else CHECK(near.distance == 0);
+    }
+  }
+}
+
+void a_snapshot_does_not_change_under_its_reader() {
+  gpu::AddressSpace space;
+  space.add({0x1000, 0x2000});
+  const auto before = space.snapshot();
+  std::thread writer([&] {
+    for (uint64_t i = 0; i < 2000; ++i) space.add({0x100000 + i * 0x1000, 0x100000 + i * 0x1000 + 0x800});
+    space.remove(0x1000);
+  });
+  for (int i = 0; i < 2000; ++i) {
+    CHECK(before->find(0x1800) && !before->find(0x100000));
+    space.snapshot()->find(0x100000);
+  }
+  writer.join();
+  CHECK(before->find(0x1800) && !space.snapshot()->find(0x1800) && space.snapshot()->find(0x100000 + 1999 * 0x1000));
+}
+
+void overlapping_host_memory_is_listed_once() {
+  gpu::AddressSpace space;
+  space.add({0x1000, 0x3000});
+  space.add({0x2000, 0x4000});
+  const auto snapshot = space.snapshot();
+  for (uint64_t address : {0x1000, 0x2800, 0x3fff}) CHECK(snapshot->find(address));
+  CHECK(!snapshot->find(0x4000));
+}
+
+void the_arena_gives_zeroed_pieces_with_gaps_and_reuses_late() {
+  gpu::Arena arena;
+  std::mt19937 random(2);
+  std::map<uint64_t, uint64_t> live;
+  std::vector<uint64_t> released;
+  for (int step = 0; step < 2000; ++step) {
+    if (live.empty() || random() % 3) {
+      const size_t size = 1 + random() % 200'000, alignment = size_t{1} << random() % 17;
+      auto* at = static_cast<uint8_t*>(arena.allocate(size, alignment));
+      CHECK(at && reinterpret_cast<uint64_t>(at) % alignment == 0);
+      for (size_t i = 0; i < size; i += 997) CHECK(at[i] == 0);
+      std::memset(at, 0xff, size);
+      const uint64_t base = reinterpret_cast<uint64_t>(at);
+      CHECK(std::find(released.begin(), released.end(), base) == released.end());
+      auto after = live.lower_bound(base);
+      if (after != live.end()) CHECK(base + size + 4096 <= after->first);
+      if (after != live.begin()) CHECK(std::prev(after)->first + std::prev(after)->second + 4096 <= base);
+      live[base] = size;
+    } else {
+      auto it = std::next(live.begin(), long(random() % live.size()));
+      CHECK(arena.free(reinterpret_cast<void*>(it->first)));
+      CHECK(!arena.free(reinterpret_cast<void*>(it->first)));
+      released.push_back(it->first);
+      live.erase(it);
+    }
+  }
+  CHECK(!arena.allocate(size_t{1} << 60));
+}
+
+void msgpack_survives_every_short_input() {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200'000; ++round) {
+    uint8_t bytes[24];
+    for (uint8_t& byte : bytes) byte = uint8_t(random());
+    (void)gpu::msgpack::parse({bytes, round % sizeof bytes});
+  }
+  const uint8_t map[] = {0x82, 0xa1, 'a', 0xcd, 0x12, 0x34, 0xa1, 'b', 0x93, 0xc3, 0xa2, 'h', 'i', 0xd0, 0x80};
+  const auto value = gpu::msgpack::parse(map);
+  CHECK(value && value->number_at("a") == 0x1234 && value->get("b")->items.size() == 3);
+  CHECK(value->get("b")->items[1].text == "hi" && value->get("b")->items[2].integer == -128);
+}
+
+}  // namespace
+
+int main() {
+  address_space_agrees_with_a_list();
+  a_snapshot_does_not_change_under_its_reader();
+  overlapping_host_memory_is_listed_once();
+  the_arena_gives_zeroed_pieces_with_gaps_and_reuses_late();
+  msgpack_survives_every_short_input();
+  std::puts("core_units: ok");
+}
