@@ -69,14 +69,12 @@ class Calls:
 
     process: Ints
     thread: Ints
-    name: Ints
     role: Ints
     enter: Ints
     leave: Ints
     event: Ints  # dense over (process, event handle), NONE without
     stream: Ints  # index as in Operations, NONE unknown or without
     on_null_stream: Bools
-    flags: Ints
     of_operation: Ints  # per operation: the call that enqueued it, NONE unknown
     launch_time: Ints  # per operation: when it was enqueued; its start where unknown
     null_streams: Ints  # indices of the streams that handle 0 stood for
@@ -132,7 +130,8 @@ def calls(trace: Trace, ops: Operations) -> Calls:
     if len(op_rows):
         first_rows = op_rows[::-1]  # the last write wins: the call's first operation
         call_stream[of_op[first_rows]] = ops.stream[first_rows]
-        many[of_op[op_rows]] = ops.stream[op_rows] != call_stream[of_op[op_rows]]
+        elsewhere = op_rows[ops.stream[op_rows] != call_stream[of_op[op_rows]]]
+        many[of_op[elsewhere]] = True
     learnt = has_key & (call_stream >= 0) & (roles != Role.GRAPH_LAUNCH) & ~many
     # A plain launch's stream is the stream its operation ran on, handle or not.
     direct = (call_stream >= 0) & (roles != Role.GRAPH_LAUNCH)
@@ -146,14 +145,12 @@ def calls(trace: Trace, ops: Operations) -> Calls:
     return Calls(
         process=process,
         thread=thread,
-        name=r.name[kept].astype(np.int64),
         role=roles,
         enter=enter,
         leave=leave,
         event=event,
         stream=stream,
         on_null_stream=on_null,
-        flags=r.flags[kept],
         of_operation=of_op,
         # An operation cannot begin before it is enqueued; clocks may disagree a little.
         launch_time=np.minimum(launch_time, ops.start),
@@ -164,7 +161,7 @@ def calls(trace: Trace, ops: Operations) -> Calls:
 
 
 def _match(process: Index, wanted: Ints, other_process: Index, offered: Ints) -> Ints:
-    """For each (process, correlation id) the first region with it, NONE without."""
+    """For each (process, correlation id) the region with it, NONE without."""
     result = np.full(len(wanted), NONE, np.int64)
     if not len(offered) or not len(wanted):
         return result
