@@ -32,7 +32,8 @@ const ExecFn* exec_table() {
 #if defined(GPU_HAVE_AVX2)
   static const ExecFn* chosen = [] {
     const char* no = std::getenv("ROCM_PERF_PORTABLE");
-    const bool fast = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool fast = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
     return fast && !(no && *no == '1') ? avx2::exec_table : base::exec_table;
   }();
   return chosen;

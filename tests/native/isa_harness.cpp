@@ -91,4 +91,7 @@ API uint64_t isa_count(Harness* h, const char* name) {
     if (!std::strcmp(gpu::class_names[n], name)) return h->wave->counts[n];
   return ~uint64_t(0);
 }
+API unsigned isa_disassemble(const char* isa, const void* code, size_t bytes, char* out, size_t room) {
+  return rpl_disassemble(isa, code, bytes, 0, out, room);
+}
 API uint64_t isa_executed(Harness* h) { return h->wave->executed; }

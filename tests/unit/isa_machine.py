@@ -1,5 +1,6 @@
 """What the ISA tests share: LLVM as assembler, and one wave of the virtual GPU to run code on."""
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 import ctypes
@@ -30,7 +31,9 @@ FAULTS = (
 
 def _knows_gfx942(command: list[str]) -> bool:
     probe = [*command, "-mcpu=gfx942", "-o", os.devnull]
-    done = subprocess.run(probe, input="v_mov_b64 v[0:1], v[2:3]\n", capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        probe, input="v_mov_b64 v[0:1], v[2:3]\n", capture_output=True, text=True, check=False
+    )
     return done.returncode == 0 and "not a recognized processor" not in done.stderr
 
 
@@ -64,11 +67,15 @@ def _sections(elf: bytes) -> dict[str, bytes]:
     return out
 
 
-def assemble_all(isa: str, snippets: Sequence[str], tmp_path: Path, lenient: bool = False) -> list[bytes | None]:
+def assemble_all(
+    isa: str, snippets: Sequence[str], tmp_path: Path, lenient: bool = False
+) -> list[bytes | None]:
     """Machine code of each snippet, by LLVM; with `lenient`, None for what LLVM refuses."""
     command = assembler()
     if command is None:
-        pytest.skip("needs LLVM's assembler: llvm-mc, clang with the AMDGPU target, or PyPI's ziglang")
+        pytest.skip(
+            "needs LLVM's assembler: llvm-mc, clang with the AMDGPU target, or PyPI's ziglang"
+        )
     alive = [True] * len(snippets)
     for _ in range(3):
         lines: list[str] = []
@@ -94,16 +101,49 @@ def assemble_all(isa: str, snippets: Sequence[str], tmp_path: Path, lenient: boo
     raise AssertionError("LLVM refuses snippets it did not name")
 
 
+def _harness() -> Path | None:
+    """tests/native/isa_harness.cpp linked with the built executor; None where it is not built."""
+    if named := os.environ.get("ROCM_PERF_ISA_HARNESS"):
+        return Path(named)
+    build, source = ROOT / "build" / "native", ROOT / "tests" / "native" / "isa_harness.cpp"
+    archive, target = build / "librpl_gpu.a", build / "libisa_harness.so"
+    compiler = next((c for c in ("c++", "g++", "clang++") if shutil.which(c)), None)
+    if not archive.exists() or compiler is None:
+        return None
+    newest = max(archive.stat().st_mtime, source.stat().st_mtime)
+    if target.exists() and target.stat().st_mtime > newest:
+        return target
+    fresh = target.with_suffix(f".{os.getpid()}")
+    folders = [f"-I{ROOT / 'native' / 'gpu'}", f"-I{build / 'generated'}"]
+    command = [
+        compiler,
+        "-std=c++20",
+        "-O1",
+        "-fPIC",
+        "-shared",
+        *folders,
+        str(source),
+        str(archive),
+    ]
+    subprocess.run([*command, "-lpthread", "-o", str(fresh)], check=True)
+    fresh.replace(target)
+    return target
+
+
 @lru_cache(maxsize=1)
 def library() -> Any:
-    """The harness built from tests/native/isa_harness.cpp (`make native` builds it)."""
-    named = os.environ.get("ROCM_PERF_ISA_HARNESS")
-    candidates = [Path(named)] if named else sorted((ROOT / "build").glob("**/libisa_harness.so"))
-    if not candidates:
+    """The executor behind a C ABI, or None where the native part is not built."""
+    path = _harness()
+    if path is None:
         return None
-    lib = ctypes.CDLL(str(candidates[0]))
+    lib = ctypes.CDLL(str(path))
     lib.isa_new.restype = ctypes.c_void_p
-    lib.isa_new.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, *[ctypes.c_uint32] * 4]
+    lib.isa_new.argtypes = [
+        ctypes.c_char_p,
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        *[ctypes.c_uint32] * 4,
+    ]
     for name in ("isa_vgprs", "isa_sgprs", "isa_lds", "isa_mode", "isa_scc"):
         getattr(lib, name).restype = ctypes.c_void_p
         getattr(lib, name).argtypes = [ctypes.c_void_p]
@@ -119,8 +159,8 @@ def library() -> Any:
     lib.isa_pc_offset.argtypes = [ctypes.c_void_p]
     lib.isa_observe.restype = ctypes.c_uint64
     lib.isa_observe.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64]
-    lib.rpl_disassemble.argtypes = [
-        ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t,
+    lib.isa_disassemble.argtypes = [
+        ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t,
     ]  # fmt: skip
     return lib
 
@@ -128,13 +168,13 @@ def library() -> Any:
 def need_library() -> Any:
     lib = library()
     if lib is None:
-        pytest.skip("libisa_harness.so is not built (make native)")
+        pytest.skip("the virtual GPU is not built (make native), or no C++ compiler is here")
     return lib
 
 
 def disassemble(isa: str, code: bytes) -> tuple[str, int]:
     out = ctypes.create_string_buffer(256)
-    used = need_library().rpl_disassemble(isa.encode(), code, len(code), 0, out, len(out))
+    used = need_library().isa_disassemble(isa.encode(), code, len(code), out, len(out))
     return out.value.decode(), used
 
 
@@ -142,10 +182,18 @@ class Machine:
     """One wave: registers as numpy views, memory mapped from numpy arrays."""
 
     def __init__(
-        self, code: bytes, isa: str = "gfx942", vgprs: int = 256, agprs: int = 256, lds: int = 4096, scratch: int = 256
+        self,
+        code: bytes,
+        isa: str = "gfx942",
+        vgprs: int = 256,
+        agprs: int = 256,
+        lds: int = 4096,
+        scratch: int = 256,
     ) -> None:
         self.lib = need_library()
-        self.handle = self.lib.isa_new(isa.encode(), code, len(code) // 4, vgprs, agprs, lds, scratch)
+        self.handle = self.lib.isa_new(
+            isa.encode(), code, len(code) // 4, vgprs, agprs, lds, scratch
+        )
         self._kept: list[npt.NDArray[Any]] = []
 
         def view(name: str, shape: tuple[int, ...], kind: Any) -> Any:
@@ -210,7 +258,9 @@ class Machine:
             return np.ascontiguousarray(self.v[index : index + 2].T).view(kind).reshape(LANES)
         if kind.itemsize == 4:
             return self.v[index].copy().view(kind)
-        return (self.v[index] & (2 ** (8 * kind.itemsize) - 1)).astype(f"u{kind.itemsize}").view(kind)
+        return (
+            (self.v[index] & (2 ** (8 * kind.itemsize) - 1)).astype(f"u{kind.itemsize}").view(kind)
+        )
 
     def run(self, budget: int = 100_000) -> str:
         return STOPS[self.lib.isa_run(self.handle, budget)]
@@ -219,7 +269,14 @@ class Machine:
         raw = (ctypes.c_uint64 * 6)()
         self.lib.isa_fault(self.handle, ctypes.addressof(raw))
         kind, pc, address, size, lane, write = raw
-        return {"kind": FAULTS[kind], "pc": pc, "address": address, "size": size, "lane": lane, "write": bool(write)}
+        return {
+            "kind": FAULTS[kind],
+            "pc": pc,
+            "address": address,
+            "size": size,
+            "lane": lane,
+            "write": bool(write),
+        }
 
     def count(self, name: str) -> int:
         return int(self.lib.isa_count(self.handle, name.encode()))

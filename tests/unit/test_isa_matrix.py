@@ -6,6 +6,7 @@ j for i. Results of 32 bits: lane j + N * g, register r holds row r % 4 + 4 g + 
 of its block; 4 x 4: lane j + 4 b, register i; doubles: lane j + N * (i % 4), register i // 4.
 """
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 from pathlib import Path
@@ -60,14 +61,20 @@ def pack(matrix: Array, kind: str, lanes_of_k: int) -> Array:
     words = np.zeros((max(1, per_lane // per_word), LANES), np.uint32)
     for b, i, k in np.ndindex(matrix.shape):
         item = k % per_lane
-        words[item // per_word, i + rows * (b + blocks * (k // per_lane))] |= bits[b, i, k] << (32 // per_word * (item % per_word))
+        words[item // per_word, i + rows * (b + blocks * (k // per_lane))] |= bits[b, i, k] << (
+            32 // per_word * (item % per_word)
+        )
     return words
 
 
 def place(op: Op, r: int, lane: int) -> tuple[int, int, int]:
     m, n = int(op.params["m"]), int(op.params["n"])
     if op.params["d"] == "f64":
-        return ((lane // 4) % 4, lane // 16, lane % 4) if n == 4 else (0, lane // 16 + 4 * r, lane % 16)
+        return (
+            ((lane // 4) % 4, lane // 16, lane % 4)
+            if n == 4
+            else (0, lane // 16 + 4 * r, lane % 16)
+        )
     if n == 4:
         return lane // 4, r, lane % 4
     per_block = m * n // 64
@@ -82,7 +89,9 @@ def unpack(op: Op, registers: Array) -> Array:
     out = np.zeros((blocks, m, n), kind)
     for r in range(m * n * blocks // 64):
         if wide == 2:
-            lane_values = np.ascontiguousarray(registers[2 * r : 2 * r + 2].T).view(np.float64).ravel()
+            lane_values = (
+                np.ascontiguousarray(registers[2 * r : 2 * r + 2].T).view(np.float64).ravel()
+            )
         else:
             lane_values = registers[r].copy().view(kind)
         for lane in range(LANES):
@@ -120,7 +129,9 @@ def codes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
             op = OPS[name]
             a, b, d = width(op.src[0]), width(op.src[1]), width(op.dst)
             c = registers("a", 0, d) if op.kind == "mfma" else "v100"
-            texts.append(f"{op.name} {registers('a', 0, d)}, {registers('v', 0, a)}, {registers('v', 40, b)}, {c}\ns_endpgm")
+            texts.append(
+                f"{op.name} {registers('a', 0, d)}, {registers('v', 0, a)}, {registers('v', 40, b)}, {c}\ns_endpgm"
+            )
         found = assemble_all(isa, texts, tmp_path_factory.mktemp(isa))
         out |= {name: code for name, code in zip(names, found, strict=True) if code}
     return out
@@ -152,7 +163,9 @@ def test_mfma_is_a_matrix_product(codes: dict[str, bytes], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPARSE)
-def test_smfmac_multiplies_the_two_of_four_that_the_index_names(codes: dict[str, bytes], name: str) -> None:
+def test_smfmac_multiplies_the_two_of_four_that_the_index_names(
+    codes: dict[str, bytes], name: str
+) -> None:
     op = OPS[name]
     a, b, c = operands(op, 2)
     m, k = int(op.params["m"]), int(op.params["k"])

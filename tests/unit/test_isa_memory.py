@@ -1,5 +1,6 @@
 """Loads, stores, atomics, LDS, scratch and the faults they raise."""
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 from pathlib import Path
@@ -22,14 +23,14 @@ def addresses(m: Machine, register: int, base: int, stride: int) -> None:
 
 
 def test_loads_of_every_width_and_extension(tmp_path: Path) -> None:
-    text = "\n".join(
-        f"global_load_{name} v{10 + 4 * n}{'' if regs == 1 else f''}, v[2:3], off offset:{n}".replace(
-            f"v{10 + 4 * n}", f"v{10 + 4 * n}" if regs == 1 else f"v[{10 + 4 * n}:{9 + 4 * n + regs}]"
-        )
-        for n, (name, regs) in enumerate(
-            [("ubyte", 1), ("sbyte", 1), ("ushort", 1), ("sshort", 1), ("dword", 1), ("dwordx2", 2), ("dwordx3", 3), ("dwordx4", 4)]
-        )
-    )
+    loads = ["ubyte", "sbyte", "ushort", "sshort", "dword", "dwordx2", "dwordx3", "dwordx4"]
+    regs_of = [1, 1, 1, 1, 1, 2, 3, 4]
+    lines = []
+    for n, (name, regs) in enumerate(zip(loads, regs_of, strict=True)):
+        first = 10 + 4 * n
+        target = f"v{first}" if regs == 1 else f"v[{first}:{first + regs - 1}]"
+        lines.append(f"global_load_{name} {target}, v[2:3], off offset:{n}")
+    text = "\n".join(lines)
     for exec_mask in (2**64 - 1, 0xF00F_0000_8001_FFFE):
         m = machine(tmp_path, text)
         data = np.random.default_rng(0).integers(0, 256, 64 * 20 + 64, dtype=np.uint8)
@@ -42,7 +43,7 @@ def test_loads_of_every_width_and_extension(tmp_path: Path) -> None:
                 continue
             at = 20 * lane
 
-            def value(n: int, kind: str, at: int = at) -> int:
+            def value(n: int, kind: str, at: int = at, data: Any = data) -> int:
                 return int(data[at + n : at + n + np.dtype(kind).itemsize].view(kind)[0])
 
             assert m.v[10][lane] == value(0, "u1")
@@ -51,7 +52,9 @@ def test_loads_of_every_width_and_extension(tmp_path: Path) -> None:
             assert m.v[22][lane] == value(3, "<i2") & 0xFFFFFFFF
             assert m.v[26][lane] == value(4, "<u4")
             for n, regs in ((5, 2), (6, 3), (7, 4)):
-                assert [m.v[10 + 4 * n + r][lane] for r in range(regs)] == [value(n + 4 * r, "<u4") for r in range(regs)]
+                assert [m.v[10 + 4 * n + r][lane] for r in range(regs)] == [
+                    value(n + 4 * r, "<u4") for r in range(regs)
+                ]
 
 
 def test_d16_loads_keep_the_other_half(tmp_path: Path) -> None:
@@ -75,7 +78,9 @@ def test_d16_loads_keep_the_other_half(tmp_path: Path) -> None:
 
 
 def test_scalar_base_with_lane_offset_and_negative_immediate(tmp_path: Path) -> None:
-    m = machine(tmp_path, "global_load_dword v10, v2, s[4:5] offset:-8\nglobal_store_dword v2, v10, s[6:7]")
+    m = machine(
+        tmp_path, "global_load_dword v10, v2, s[4:5] offset:-8\nglobal_store_dword v2, v10, s[6:7]"
+    )
     source, target = np.arange(100, 300, dtype=U32), np.zeros(80, dtype=U32)
     m.pair(4, m.map(source) + 8)
     m.pair(6, m.map(target))
@@ -165,7 +170,10 @@ def test_integer_atomics_return_the_old_value_in_lane_order(tmp_path: Path, bits
     kind = np.dtype(f"u{bits // 8}")
     suffix, value, old = ("", "v4", "v10") if bits == 32 else ("_x2", "v[4:5]", "v[10:11]")
     names = list(INTEGER_ATOMICS)
-    texts = [f"global_atomic_{n}{suffix} {old}, v[2:3], {value}, off sc0\nglobal_atomic_{n}{suffix} v[2:3], {value}, off\ns_endpgm" for n in names]
+    texts = [
+        f"global_atomic_{n}{suffix} {old}, v[2:3], {value}, off sc0\nglobal_atomic_{n}{suffix} v[2:3], {value}, off\ns_endpgm"
+        for n in names
+    ]
     for name, code in zip(names, assemble_all("gfx942", texts, tmp_path), strict=True):
         m = Machine(code or b"")
         memory = np.array([5, 1000], dtype=kind)
@@ -204,7 +212,12 @@ def test_float_atomics(tmp_path: Path) -> None:
     global_atomic_max_f64 v[12:13], v[8:9], off
     global_atomic_pk_add_f16 v[14:15], v16, off"""
     m = machine(tmp_path, text)
-    single, double, top, half = np.zeros(1, F32), np.zeros(1, F64), np.full(1, -9.0), np.zeros(2, np.float16)
+    single, double, top, half = (
+        np.zeros(1, F32),
+        np.zeros(1, F64),
+        np.full(1, -9.0),
+        np.zeros(2, np.float16),
+    )
     for register, array in ((2, single), (6, double), (12, top), (14, half)):
         addresses(m, register, m.map(array), 0)
     x = np.random.default_rng(2).standard_normal(LANES)
@@ -313,7 +326,14 @@ def test_faults_name_lane_address_and_size(tmp_path: Path) -> None:
     base = m.map(data)
     addresses(m, 2, base, 4)
     assert m.run() == "fault"
-    assert m.fault() == {"kind": "unmapped", "pc": 4, "address": base + 252, "size": 8, "lane": 63, "write": False}
+    assert m.fault() == {
+        "kind": "unmapped",
+        "pc": 4,
+        "address": base + 252,
+        "size": 8,
+        "lane": 63,
+        "write": False,
+    }
 
     m = machine(tmp_path, "global_store_dword v[2:3], v4, off")
     addresses(m, 2, m.map(data, writable=False), 4)
@@ -333,7 +353,11 @@ def test_faults_name_lane_address_and_size(tmp_path: Path) -> None:
 
     m = machine(tmp_path, "scratch_load_dword v4, v2, off")
     m.set_v(2, np.where(LANE == 5, 254, 0).astype(U32))
-    assert m.run() == "fault" and m.fault()["kind"] == "scratch_out_of_range" and m.fault()["lane"] == 5
+    assert (
+        m.run() == "fault"
+        and m.fault()["kind"] == "scratch_out_of_range"
+        and m.fault()["lane"] == 5
+    )
 
     m = machine(tmp_path, "s_load_dword s4, s[2:3], 0x0")
     assert m.run() == "fault" and m.fault()["kind"] == "unmapped"

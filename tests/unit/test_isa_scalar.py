@@ -1,5 +1,6 @@
 """Scalar instructions, control flow, modes, faults, counters and observers."""
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 import ctypes
@@ -55,15 +56,35 @@ SOP2: list[tuple[str, tuple[int, int, int], Callable[[int, int, int], tuple[int,
     ("s_andn2_b64", (64, 64, 64), lambda a, b, c: (a & ~b, int(a & ~b & M64 != 0))),
     ("s_xnor_b32", (32, 32, 32), lambda a, b, c: (~(a ^ b), int(~(a ^ b) & M32 != 0))),
     ("s_lshl_b64", (64, 64, 32), lambda a, b, c: (a << (b & 63), int(a << (b & 63) & M64 != 0))),
-    ("s_ashr_i64", (64, 64, 32), lambda a, b, c: (s64(a) >> (b & 63), int(s64(a) >> (b & 63) != 0))),
+    (
+        "s_ashr_i64",
+        (64, 64, 32),
+        lambda a, b, c: (s64(a) >> (b & 63), int(s64(a) >> (b & 63) != 0)),
+    ),
     ("s_mul_i32", (32, 32, 32), lambda a, b, c: (a * b, None)),
     ("s_mul_hi_u32", (32, 32, 32), lambda a, b, c: (a * b >> 32, None)),
     ("s_mul_hi_i32", (32, 32, 32), lambda a, b, c: (s32(a) * s32(b) >> 32, None)),
-    ("s_bfe_u32", (32, 32, 32), lambda a, b, c: (bfe(a, b, 32, False), int(bfe(a, b, 32, False) != 0))),
-    ("s_bfe_i32", (32, 32, 32), lambda a, b, c: (bfe(a, b, 32, True), int(bfe(a, b, 32, True) != 0))),
-    ("s_bfe_u64", (64, 64, 32), lambda a, b, c: (bfe(a, b, 64, False), int(bfe(a, b, 64, False) != 0))),
+    (
+        "s_bfe_u32",
+        (32, 32, 32),
+        lambda a, b, c: (bfe(a, b, 32, False), int(bfe(a, b, 32, False) != 0)),
+    ),
+    (
+        "s_bfe_i32",
+        (32, 32, 32),
+        lambda a, b, c: (bfe(a, b, 32, True), int(bfe(a, b, 32, True) != 0)),
+    ),
+    (
+        "s_bfe_u64",
+        (64, 64, 32),
+        lambda a, b, c: (bfe(a, b, 64, False), int(bfe(a, b, 64, False) != 0)),
+    ),
     ("s_bfm_b32", (32, 32, 32), lambda a, b, c: (((1 << (a & 31)) - 1) << (b & 31), None)),
-    ("s_absdiff_i32", (32, 32, 32), lambda a, b, c: (abs(s32(s32(a) - s32(b) & M32)), int((a - b) & M32 != 0))),
+    (
+        "s_absdiff_i32",
+        (32, 32, 32),
+        lambda a, b, c: (abs(s32(s32(a) - s32(b) & M32)), int((a - b) & M32 != 0)),
+    ),
     ("s_lshl3_add_u32", (32, 32, 32), lambda a, b, c: ((a << 3) + b, int((a << 3) + b > M32))),
     ("s_pack_lh_b32_b16", (32, 32, 32), lambda a, b, c: (a & 0xFFFF | b & 0xFFFF0000, None)),
 ]
@@ -79,9 +100,21 @@ SOP1: list[tuple[str, tuple[int, int], Callable[[int], tuple[int, int | None]]]]
     ("s_flbit_i32_b64", (32, 64), lambda a: (64 - a.bit_length() if a else -1, None)),
     ("s_sext_i32_i8", (32, 32), lambda a: ((a & 255) - 256 * (a >> 7 & 1), None)),
     ("s_abs_i32", (32, 32), lambda a: (abs(s32(a)), int(a != 0))),
-    ("s_wqm_b64", (64, 64), lambda a: (sum(15 << n for n in range(0, 64, 4) if a >> n & 15), int(a != 0))),
-    ("s_quadmask_b32", (32, 32), lambda a: (sum(1 << n // 4 for n in range(0, 32, 4) if a >> n & 15), int(a != 0))),
-    ("s_bitreplicate_b64_b32", (64, 32), lambda a: (sum(3 << 2 * n for n in range(32) if a >> n & 1), None)),
+    (
+        "s_wqm_b64",
+        (64, 64),
+        lambda a: (sum(15 << n for n in range(0, 64, 4) if a >> n & 15), int(a != 0)),
+    ),
+    (
+        "s_quadmask_b32",
+        (32, 32),
+        lambda a: (sum(1 << n // 4 for n in range(0, 32, 4) if a >> n & 15), int(a != 0)),
+    ),
+    (
+        "s_bitreplicate_b64_b32",
+        (64, 32),
+        lambda a: (sum(3 << 2 * n for n in range(32) if a >> n & 1), None),
+    ),
 ]
 
 
@@ -93,17 +126,26 @@ def reg(start: int, bits: int) -> str:
 def codes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     texts = {n: f"{n} {reg(10, w[0])}, {reg(4, w[1])}, {reg(6, w[2])}" for n, w, _ in SOP2}
     texts |= {n: f"{n} {reg(10, w[0])}, {reg(4, w[1])}" for n, w, _ in SOP1}
-    found = assemble_all("gfx942", [t + "\ns_endpgm" for t in texts.values()], tmp_path_factory.mktemp("scalar"))
+    found = assemble_all(
+        "gfx942", [t + "\ns_endpgm" for t in texts.values()], tmp_path_factory.mktemp("scalar")
+    )
     return {name: code for name, code in zip(texts, found, strict=True) if code}
 
 
-SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+SLOW = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    derandomize=True,
+)
 
 
 @pytest.mark.parametrize("case", SOP2, ids=[c[0] for c in SOP2])
 @SLOW
 @given(a=LONG, b=LONG, scc=st.integers(0, 1))
-def test_two_sources(codes: dict[str, bytes], case: tuple[Any, ...], a: int, b: int, scc: int) -> None:
+def test_two_sources(
+    codes: dict[str, bytes], case: tuple[Any, ...], a: int, b: int, scc: int
+) -> None:
     name, (out, wa, wb), reference = case
     a, b = a & (2**wa - 1), b & (2**wb - 1)
     m = Machine(codes[name])
@@ -179,7 +221,10 @@ def test_divergence_by_saveexec(tmp_path: Path) -> None:
 
 
 def test_waves_stop_at_barriers_sleep_and_budgets(tmp_path: Path) -> None:
-    m = machine(tmp_path, "s_barrier\ns_sleep 1\ns_add_u32 s4, s4, 1\nloop:\ns_add_u32 s4, s4, 1\ns_branch loop")
+    m = machine(
+        tmp_path,
+        "s_barrier\ns_sleep 1\ns_add_u32 s4, s4, 1\nloop:\ns_add_u32 s4, s4, 1\ns_branch loop",
+    )
     assert m.run() == "barrier"
     assert m.run() == "sleep"
     assert m.run(budget=101) == "budget"
@@ -230,7 +275,9 @@ def test_mode_rules_rounding_and_denormals(tmp_path: Path) -> None:
     up = np.nextafter(np.float32(1), np.float32(2))
     assert [m.get_v(n, np.float32)[0] for n in (10, 11, 12)] == [1.0, up, 1.0]
     assert m.get_v(14, np.float64)[0] == 1.0  # double precision has its own field
-    assert m.get_v(13, np.float32)[0] == 0.0 and m.get_v(16, np.float32)[0] == np.float32(1e-30) * np.float32(1e-10)
+    assert m.get_v(13, np.float32)[0] == 0.0 and m.get_v(16, np.float32)[0] == np.float32(
+        1e-30
+    ) * np.float32(1e-10)
     assert m.s[4] == 15
 
 
@@ -286,7 +333,10 @@ class Seen(ctypes.Structure):
 
 
 def test_observers_see_every_instruction_and_its_addresses(tmp_path: Path) -> None:
-    m = machine(tmp_path, "v_mov_b32 v4, 1\ns_mov_b64 exec, 0xff0\nglobal_load_dword v5, v[2:3], off offset:8\nds_read_b64 v[6:7], v9\ns_load_dwordx2 s[8:9], s[4:5], 0x10")
+    m = machine(
+        tmp_path,
+        "v_mov_b32 v4, 1\ns_mov_b64 exec, 0xff0\nglobal_load_dword v5, v[2:3], off offset:8\nds_read_b64 v[6:7], v9\ns_load_dwordx2 s[8:9], s[4:5], 0x10",
+    )
     data = np.zeros(100, np.uint32)
     base = m.map(data)
     m.set_v(2, np.uint64(base) + 4 * np.arange(LANES, dtype=np.uint64))

@@ -1,5 +1,6 @@
 """Vector ALU semantics against numpy: every lane, edge values included."""
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,7 +24,24 @@ def edges(dtype: Any, seed: int) -> Array:
     kind = np.dtype(dtype)
     if kind.kind == "f":
         info = np.finfo(dtype)
-        corners = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, info.max, -info.max, info.tiny, info.smallest_subnormal, 0.5, 2.0, 3.0, -2.5, 1.5]
+        corners = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            np.inf,
+            -np.inf,
+            np.nan,
+            info.max,
+            -info.max,
+            info.tiny,
+            info.smallest_subnormal,
+            0.5,
+            2.0,
+            3.0,
+            -2.5,
+            1.5,
+        ]
         with np.errstate(over="ignore"):
             rest = rng.standard_normal(LANES) * 10.0 ** rng.integers(-6, 7, LANES)
             values = np.concatenate([rng.permutation(corners), rest])[:LANES].astype(dtype)
@@ -94,7 +112,17 @@ def class_mask(x: Array) -> Array:
     tiny = np.finfo(x.dtype).tiny
     nan, inf, zero = np.isnan(x), np.isinf(x), x == 0
     sub = ~zero & (np.abs(x) < tiny)
-    bit = np.where(nan, np.where(u & u.dtype.type(quiet), 1, 0), np.where(inf, np.where(neg, 2, 9), np.where(zero, np.where(neg, 5, 6), np.where(sub, np.where(neg, 4, 7), np.where(neg, 3, 8)))))
+    bit = np.where(
+        nan,
+        np.where(u & u.dtype.type(quiet), 1, 0),
+        np.where(
+            inf,
+            np.where(neg, 2, 9),
+            np.where(
+                zero, np.where(neg, 5, 6), np.where(sub, np.where(neg, 4, 7), np.where(neg, 3, 8))
+            ),
+        ),
+    )
     return np.asarray(bit)
 
 
@@ -116,7 +144,15 @@ def perm(a: int, b: int, sel: int) -> int:
     out = 0
     for n in range(4):
         s = byte(sel, n)
-        value = byte(data, s) if s < 8 else 255 * (data >> (16 * (s - 8) + 15) & 1) if s < 12 else 0 if s == 12 else 255
+        value = (
+            byte(data, s)
+            if s < 8
+            else 255 * (data >> (16 * (s - 8) + 15) & 1)
+            if s < 12
+            else 0
+            if s == 12
+            else 255
+        )
         out |= value << (8 * n)
     return out
 
@@ -223,7 +259,10 @@ CASES: list[tuple[str, tuple[Any, ...], Any, Callable[..., Any]]] = [
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     def registers(types: tuple[Any, ...]) -> list[str]:
-        return [f"v[{p}:{p + 1}]" if np.dtype(t).itemsize == 8 else f"v{p}" for p, t in zip(PLACE, types, strict=False)]
+        return [
+            f"v[{p}:{p + 1}]" if np.dtype(t).itemsize == 8 else f"v{p}"
+            for p, t in zip(PLACE, types, strict=False)
+        ]
 
     texts = []
     for text, types, out, _ in CASES:
@@ -260,9 +299,13 @@ def test_vector_instruction_computes_what_numpy_does(
         got, want = m.get_v(10, out), np.asarray(reference(*inputs))
         want = want.astype(out) if want.dtype != np.dtype(out) else want
         active = np.array([exec_mask >> lane & 1 for lane in range(LANES)], dtype=bool)
-        floats = {"f16": F16, "f32": F32}.get(text.split()[0][-3:]) if text.startswith("v_pk") else None
+        floats = (
+            {"f16": F16, "f32": F32}.get(text.split()[0][-3:]) if text.startswith("v_pk") else None
+        )
         wrong = np.flatnonzero(active & ~same(got, want, floats))
-        assert wrong.size == 0, [(int(w), [x[w] for x in inputs], got[w], want[w]) for w in wrong[:4]]
+        assert wrong.size == 0, [
+            (int(w), [x[w] for x in inputs], got[w], want[w]) for w in wrong[:4]
+        ]
         assert (m.v[10][~active] == 0xDEADBEEF).all()
 
 
@@ -274,7 +317,9 @@ APPROXIMATE: list[tuple[str, Callable[..., Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "reference"), APPROXIMATE)
-def test_transcendentals_are_within_one_ulp(tmp_path: Path, name: str, reference: Callable[..., Any]) -> None:
+def test_transcendentals_are_within_one_ulp(
+    tmp_path: Path, name: str, reference: Callable[..., Any]
+) -> None:
     code = assemble_all("gfx942", [f"{name} v10, v2\ns_endpgm"], tmp_path)[0]
     rng = np.random.default_rng(7)
     for scale in (0.01, 1.0, 20.0, 60.0):
@@ -348,7 +393,9 @@ def test_division_sequence_is_correctly_rounded(tmp_path: Path, suffix: str, dty
         got = m.get_v(20, dtype)
         wrong = np.flatnonzero(~same(got, want))
         if suffix == "f16":
-            wrong = wrong[np.abs(got[wrong].astype(F64) - want[wrong]) > np.spacing(np.abs(want[wrong]))]
+            wrong = wrong[
+                np.abs(got[wrong].astype(F64) - want[wrong]) > np.spacing(np.abs(want[wrong]))
+            ]
         assert wrong.size == 0, [(a[w], b[w], got[w], want[w]) for w in wrong[:4]]
 
 
@@ -368,8 +415,13 @@ def lanes_of(mask: int) -> Array:
 def test_float_compares(tmp_path: Path, suffix: str, dtype: Any) -> None:
     pair = dtype == F64
     a, b = ("v[2:3]", "v[4:5]") if pair else ("v2", "v4")
-    texts = [f"v_cmp_{name}_{suffix} vcc, {a}, {b}\nv_cmp_{name}_{suffix} s[4:5], -{a}, {b}\ns_endpgm" for name in COMPARES]
-    for code, reference in zip(assemble_all("gfx942", texts, tmp_path), COMPARES.values(), strict=True):
+    texts = [
+        f"v_cmp_{name}_{suffix} vcc, {a}, {b}\nv_cmp_{name}_{suffix} s[4:5], -{a}, {b}\ns_endpgm"
+        for name in COMPARES
+    ]
+    for code, reference in zip(
+        assemble_all("gfx942", texts, tmp_path), COMPARES.values(), strict=True
+    ):
         x, y = edges(dtype, 3), edges(dtype, 4)
         y[::3] = x[::3]
         m = Machine(code or b"")
@@ -382,13 +434,25 @@ def test_float_compares(tmp_path: Path, suffix: str, dtype: Any) -> None:
         assert (lanes_of(m.get_pair(4)) == (reference(-x, y) & active)).all()
 
 
-@pytest.mark.parametrize(("suffix", "dtype"), [("i32", I32), ("u32", U32), ("i64", I64), ("u64", U64), ("i16", I16), ("u16", U16)])
+@pytest.mark.parametrize(
+    ("suffix", "dtype"),
+    [("i32", I32), ("u32", U32), ("i64", I64), ("u64", U64), ("i16", I16), ("u16", U16)],
+)
 def test_integer_compares_and_cmpx(tmp_path: Path, suffix: str, dtype: Any) -> None:
     pair = np.dtype(dtype).itemsize == 8
     a, b = ("v[2:3]", "v[4:5]") if pair else ("v2", "v4")
-    names = {"lt": np.less, "eq": np.equal, "le": np.less_equal, "gt": np.greater, "ne": np.not_equal, "ge": np.greater_equal}
+    names = {
+        "lt": np.less,
+        "eq": np.equal,
+        "le": np.less_equal,
+        "gt": np.greater,
+        "ne": np.not_equal,
+        "ge": np.greater_equal,
+    }
     texts = [f"v_cmpx_{name}_{suffix} vcc, {a}, {b}\ns_endpgm" for name in names]
-    for code, reference in zip(assemble_all("gfx942", texts, tmp_path), names.values(), strict=True):
+    for code, reference in zip(
+        assemble_all("gfx942", texts, tmp_path), names.values(), strict=True
+    ):
         x, y = edges(dtype, 3), edges(dtype, 4)
         y[::3] = x[::3]
         m = Machine(code or b"")
@@ -480,7 +544,9 @@ DPP = {
 @pytest.mark.parametrize("bound", ["", " bound_ctrl:1"])
 def test_dpp_reads_the_lanes_it_names(tmp_path: Path, bound: str) -> None:
     texts = [f"v_mov_b32_dpp v3, v2 {c} row_mask:0xd bank_mask:0xb{bound}\ns_endpgm" for c in DPP]
-    for (control, source), code in zip(DPP.items(), assemble_all("gfx942", texts, tmp_path), strict=True):
+    for (control, source), code in zip(
+        DPP.items(), assemble_all("gfx942", texts, tmp_path), strict=True
+    ):
         m = Machine(code or b"")
         m.set_v(2, np.arange(100, 164, dtype=U32))
         m.set_v(3, np.arange(64, dtype=U32))

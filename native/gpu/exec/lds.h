@@ -9,6 +9,13 @@ namespace gpu::GPU_EXEC_NS {
 bool lds_check(Wave& w, const Inst* i, u32 offset, u32 size, bool write, u32* address);
 void lds_tell(Wave& w, const u32* first, const u32* second, u32 size, bool write, bool atomic);
 
+// Whether the lanes address one row of consecutive words.
+inline bool lds_row(const u32* a) {
+  u32 off = 0;
+  GPU_LANES off |= a[l] ^ (a[0] + 4u * u32(l));
+  return off == 0;
+}
+
 template <class E, int kRegs>
 GPU_INLINE const Inst* ds_read(Wave& w, const Inst* i) {
   constexpr u32 size = kRegs == 1 ? E::size : 4 * kRegs;
@@ -17,6 +24,12 @@ GPU_INLINE const Inst* ds_read(Wave& w, const Inst* i) {
   u32* d = row(w, i->dst);
   const u8* lds = w.lds;
   if (GPU_LIKELY(w.exec == ~u64(0))) {
+    if constexpr (kRegs == 1 && E::size == 4) {
+      if (lds_row(a)) {
+        memcpy(d, lds + a[0], 256);
+        return next(i);
+      }
+    }
     for (int l = 0; l < 64; ++l) load_lane<E, kRegs>(d, lds + a[l], l);
   } else {
     for (u64 m = w.exec; m; m &= m - 1) load_lane<E, kRegs>(d, lds + a[__builtin_ctzll(m)], __builtin_ctzll(m));
@@ -30,6 +43,12 @@ GPU_INLINE const Inst* ds_write(Wave& w, const Inst* i) {
   alignas(64) u32 a[64];
   if (!lds_check(w, i, u32(i->imm), size, true, a)) return nullptr;
   const u32* s = row(w, i->src[1].code);
+  if constexpr (kRegs == 1 && E::size == 4) {
+    if (w.exec == ~u64(0) && lds_row(a)) {
+      memcpy(w.lds + a[0], s, 256);
+      return next(i);
+    }
+  }
   for (u64 m = w.exec; m; m &= m - 1) store_lane<E, kRegs>(s, w.lds + a[__builtin_ctzll(m)], __builtin_ctzll(m));
   return next(i);
 }

@@ -6,6 +6,7 @@ names count as INT32/INT64 and untyped (b32, b64) ones do not; global instructio
 VMEM and FLAT; branches, waits and s_endpgm are not SALU.
 """
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 import re
@@ -26,7 +27,9 @@ CLASSES = (
 MOPS = tuple(f"MOPS_{t}" for t in ("I8", "F16", "BF16", "F32", "F64", "F8", "XF32"))
 
 _TRANS = re.compile(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)(_iflag|_legacy)?_(f\d+)$")
-_FMA = re.compile(r"v_(pk_)?(fma|fmac|mac|mad|madmk|madak|fmamk|fmaak)(_legacy|_mix|_mixlo|_mixhi)?_(f\d+)$")
+_FMA = re.compile(
+    r"v_(pk_)?(fma|fmac|mac|mad|madmk|madak|fmamk|fmaak)(_legacy|_mix|_mixlo|_mixhi)?_(f\d+)$"
+)
 _ADD = re.compile(r"v_(pk_)?(add|sub|subrev)_(f\d+)$")
 _MUL = re.compile(r"v_(pk_)?mul(_legacy)?_(f\d+)$")
 _MATRIX = {"bf16_1k": "BF16", "bf16": "BF16", "f16": "F16", "f32": "F32", "f64": "F64", "i8": "I8", "xf32": "XF32", "fp8": "F8", "bf8": "F8"}  # fmt: skip
@@ -87,7 +90,12 @@ def instruction_class(op: Op) -> str:
     if op.kind in ("branch", "setpc", "swappc", "call"):
         return "BRANCH"
     if op.encoding == "SOPP":
-        special = {"s_barrier": "BARRIER", "s_waitcnt": "WAITCNT", "s_sendmsg": "SENDMSG", "s_sendmsghalt": "SENDMSG"}
+        special = {
+            "s_barrier": "BARRIER",
+            "s_waitcnt": "WAITCNT",
+            "s_sendmsg": "SENDMSG",
+            "s_sendmsghalt": "SENDMSG",
+        }
         return special.get(op.name, "ENDPGM" if op.kind == "endpgm" else "OTHER")
     return "SALU"
 
@@ -107,7 +115,9 @@ COUNTERS: dict[str, tuple[str, ...]] = {
     "SQ_INSTS_SALU": ("SALU",),
     "SQ_INSTS_SMEM": _having("SMEM"),
     "SQ_INSTS_VMEM": _having("GLOBAL", "SCRATCH", "BUFFER", "FLAT"),
-    "SQ_INSTS_VMEM_RD": tuple(c for c in _having("GLOBAL", "SCRATCH", "BUFFER", "FLAT") if c.endswith("LOAD")),
+    "SQ_INSTS_VMEM_RD": tuple(
+        c for c in _having("GLOBAL", "SCRATCH", "BUFFER", "FLAT") if c.endswith("LOAD")
+    ),
     "SQ_INSTS_VMEM_WR": tuple(
         c for c in _having("GLOBAL", "SCRATCH", "BUFFER", "FLAT") if c.endswith(("STORE", "ATOMIC"))
     ),

@@ -4,6 +4,7 @@ Writes isa.h, isa_tables.cpp (names, operands, opcode lookup), exec_ops_*.cpp (t
 functions, compiled once per instruction set of the host) and exec_index.cpp.
 """
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 import sys
@@ -143,7 +144,9 @@ def _tables() -> str:
             matrices.append(
                 f"  {{{p['m']}, {p['n']}, {p['k']}, {p['blocks']}, {a}, {b}, {d}, {sparse}, {mops}, {p['mops']}}},\n"
             )
-        flags = [f"kOp{''.join(x.capitalize() for x in f.split('_'))}" for f in _FLAGS if f in op.flags]
+        flags = [
+            f"kOp{''.join(x.capitalize() for x in f.split('_'))}" for f in _FLAGS if f in op.flags
+        ]
         if op.kind in _SDST:
             flags.append("kOpSdst")
         src = [_operand(t) for t in op.src] + ["OpType::None"] * (3 - len(op.src))
@@ -235,7 +238,12 @@ def _rmw_struct(op: Op) -> str:
     )
 
 
-_ADDRESS = {"FLAT": "FlatAddress", "GLOBAL": "GlobalAddress", "SCRATCH": "ScratchAddress", "MUBUF": "BufferAddress"}
+_ADDRESS = {
+    "FLAT": "FlatAddress",
+    "GLOBAL": "GlobalAddress",
+    "SCRATCH": "ScratchAddress",
+    "MUBUF": "BufferAddress",
+}
 
 
 def _function(op: Op) -> tuple[str, str]:
@@ -247,7 +255,9 @@ def _function(op: Op) -> tuple[str, str]:
     if kind in ("valu", "cmp", "cmpx", "div_scale", "div_fmas"):
         return _valu_struct(op), f"{kind}<{op.name}_>(w, i)"
     if kind in ("carry_out", "carry_in"):
-        return _valu_struct(op), f"carry<{op.name}_, {'true' if kind == 'carry_in' else 'false'}>(w, i)"
+        return _valu_struct(
+            op
+        ), f"carry<{op.name}_, {'true' if kind == 'carry_in' else 'false'}>(w, i)"
     if kind == "branch":
         return "", f"{p['cond']} ? i + 1 + i->imm : i + 1"
     if kind in ("load", "store", "load_lds"):

@@ -4,6 +4,7 @@ One row per instruction: opcode, shape MxNxK, blocks, type of A and B, type of C
 of gfx90a and gfx942 differ for the same opcode.
 """
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 from .model import Op
@@ -73,7 +74,17 @@ _SMFMAC = """
 127 942 32 32 32 1 fp8 fp8 f32
 """
 
-_BITS = {"xf32": 32, "f32": 32, "f64": 64, "f16": 16, "bf16": 16, "bf16_1k": 16, "i8": 8, "fp8": 8, "bf8": 8}
+_BITS = {
+    "xf32": 32,
+    "f32": 32,
+    "f64": 64,
+    "f16": 16,
+    "bf16": 16,
+    "bf16_1k": 16,
+    "i8": 8,
+    "fp8": 8,
+    "bf8": 8,
+}
 _OF_WIDTH = {1: "b32", 2: "b64", 4: "b128", 8: "b256", 16: "b512", 32: "b1024"}
 
 
@@ -81,7 +92,9 @@ def _type(registers: int) -> str:
     return _OF_WIDTH[registers]
 
 
-def _name(arch: str, sparse: bool, m: int, n: int, k: int, blocks: int, a: str, b: str, d: str) -> str:
+def _name(
+    arch: str, sparse: bool, m: int, n: int, k: int, blocks: int, a: str, b: str, d: str
+) -> str:
     shape = f"{m}x{n}x{k}"
     if sparse:
         types = a if a == b and a not in ("fp8", "bf8") else f"{a}_{b}"

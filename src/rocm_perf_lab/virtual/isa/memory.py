@@ -1,5 +1,6 @@
 """LDS and vector memory: DS, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF."""
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 from .model import Op, rows
@@ -95,8 +96,30 @@ def _formatted(prefix: str, encoding: str) -> list[Op]:
             ops.append(Op(f"{prefix}_store_format_{d16}{parts}", encoding, base + 4 + n, "", (t,), "", "unmodelled",
                           frozenset({"store"})))  # fmt: skip
     if encoding == "MUBUF":
-        ops.append(Op("buffer_load_format_d16_hi_x", encoding, 38, "b32", (), "", "unmodelled", frozenset({"load"})))
-        ops.append(Op("buffer_store_format_d16_hi_x", encoding, 39, "", ("b32",), "", "unmodelled", frozenset({"store"})))
+        ops.append(
+            Op(
+                "buffer_load_format_d16_hi_x",
+                encoding,
+                38,
+                "b32",
+                (),
+                "",
+                "unmodelled",
+                frozenset({"load"}),
+            )
+        )
+        ops.append(
+            Op(
+                "buffer_store_format_d16_hi_x",
+                encoding,
+                39,
+                "",
+                ("b32",),
+                "",
+                "unmodelled",
+                frozenset({"store"}),
+            )
+        )
     return ops
 
 

@@ -28,7 +28,9 @@ class Op:
     code: int
     dst: str = ""  # type, "" for none
     src: tuple[str, ...] = ()
-    body: str = ""  # C++: an expression (vector) or statements over d, scc (scalar); "" = kind says all
+    body: str = (
+        ""  # C++: an expression (vector) or statements over d, scc (scalar); "" = kind says all
+    )
     kind: str = ""  # which C++ wrapper runs it
     flags: frozenset[str] = frozenset()
     arches: tuple[str, ...] = ARCHES

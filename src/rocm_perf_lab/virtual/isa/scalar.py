@@ -3,6 +3,7 @@
 Bodies are C++ statements over the sources a, b (k: the 16-bit immediate), the result d and scc.
 """
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
 from .model import Op, rows
@@ -203,7 +204,9 @@ def _sop2() -> list[Op]:
     for index, (name, expr) in enumerate(_BITWISE.items()):
         for offset, t in enumerate(("b32", "b64")):
             body = f"d = {expr}; scc = d != 0"
-            ops.append(Op(f"s_{name}_{t}", "SOP2", 12 + 2 * index + offset, t, (t, t), body, "salu"))
+            ops.append(
+                Op(f"s_{name}_{t}", "SOP2", 12 + 2 * index + offset, t, (t, t), body, "salu")
+            )
     return ops
 
 
@@ -217,7 +220,15 @@ def scalar_ops() -> list[Op]:
     for index, (name, sign) in enumerate(_COMPARE.items()):
         for base, t in ((0, "i32"), (6, "u32")):
             ops.append(
-                Op(f"s_cmp_{name}_{t}", "SOPC", base + index, "", (t, t), f"scc = a {sign} b", "salu")
+                Op(
+                    f"s_cmp_{name}_{t}",
+                    "SOPC",
+                    base + index,
+                    "",
+                    (t, t),
+                    f"scc = a {sign} b",
+                    "salu",
+                )
             )
             value = "k" if t == "i32" else "u32(k & 0xffff)"
             ops.append(

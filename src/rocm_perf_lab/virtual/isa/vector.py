@@ -7,7 +7,10 @@ used with the clamp bit on an integer instruction; ``nosdwa``/``nodpp``/``novop3
 that do not exist.
 """
 
+# ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
+
+from dataclasses import replace
 
 from .model import Op, rows
 
@@ -312,6 +315,13 @@ def _compares() -> list[Op]:
     return ops
 
 
+def _without_sdwa(op: Op) -> Op:
+    """SDWA selects parts of 32-bit registers: 64-bit operands have none."""
+    if any("64" in t for t in (op.dst, *op.src)):
+        return replace(op, flags=op.flags | {"nosdwa"})
+    return op
+
+
 def vector_ops() -> list[Op]:
-    vop2, vop1 = rows(_VOP2, "VOP2", "valu"), rows(_VOP1, "VOP1", "valu")
-    return vop2 + vop1 + _compares() + rows(_VOP3, "VOP3", "valu")
+    short = rows(_VOP2, "VOP2", "valu") + rows(_VOP1, "VOP1", "valu")
+    return [_without_sdwa(op) for op in short] + _compares() + rows(_VOP3, "VOP3", "valu")
