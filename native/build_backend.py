@@ -8,6 +8,7 @@ Run as a program it configures and builds the developer's tree, build/native:
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -72,6 +73,14 @@ def main(args: list[str]) -> int:
         del args[at : at + 2]
     defines = [arg for arg in args if arg.startswith("-D")]
     rest = [arg for arg in args if not arg.startswith("-D")]
+    build_dir.mkdir(parents=True, exist_ok=True)
+    # Ninja does not expect company in its build tree: test workers and a shell take turns.
+    with (build_dir / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _build_tree(build_dir, defines, rest)
+
+
+def _build_tree(build_dir: Path, defines: list[str], rest: list[str]) -> int:
     environment = {**os.environ, **compilers()}
     configured = (build_dir / "build.ninja").exists()
     if defines or not configured:

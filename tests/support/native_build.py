@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import subprocess
 import sys
@@ -19,18 +18,15 @@ SOURCES = REPOSITORY / "tests" / "native"
 
 
 def programs(tree: str = "native", options: Sequence[str] = ()) -> Path:
-    """The folder with the built test programs; xdist's workers take turns building."""
+    """The folder with the built test programs."""
     if importlib.util.find_spec("scikit_build_core") is None:
         pytest.skip("scikit-build-core is not installed: make setup")
     folder = REPOSITORY / "build" / tree
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f"{tree}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        backend = REPOSITORY / "native" / "build_backend.py"
-        command = [sys.executable, str(backend), "--build-dir", str(folder)]
-        command += ["-DRPL_NATIVE_TESTS=ON", *options, "--target", "native_tests"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
-        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    backend = REPOSITORY / "native" / "build_backend.py"
+    command = [sys.executable, str(backend), "--build-dir", str(folder)]
+    command += ["-DRPL_NATIVE_TESTS=ON", *options, "--target", "native_tests"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return folder / "tests"
 
 

@@ -1,0 +1,69 @@
+// How fast the executor is: runs one kernel of a code object again and again, prints JSON.
+//   gpu_speed MODEL CODE_OBJECT KERNEL GROUPS SECONDS
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "arena.h"
+#include "gpu.h"
+
+int main(int count, char** words) {
+  if (count != 6) return std::fprintf(stderr, "usage: gpu_speed MODEL CODE_OBJECT KERNEL GROUPS SECONDS\n"), 2;
+  const gpu::DeviceModel* model = gpu::find_model(words[1]);
+  std::ifstream file(words[2], std::ios::binary);
+  const std::vector<char> image{std::istreambuf_iterator<char>(file), {}};
+  if (!model || image.empty()) return std::fprintf(stderr, "gpu_speed: no such model or file\n"), 2;
+  using Clock = std::chrono::steady_clock;
+  const auto seconds = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
+
+  auto start = Clock::now();
+  gpu::AddressSpace memory;
+  const auto device = gpu::make_gpu(*model, memory);
+  const double start_up = seconds(start);
+  gpu::LoadError error;
+  const auto object = device->load(image.data(), image.size(), error);
+  if (!object) return std::fprintf(stderr, "gpu_speed: %s\n", error.message.c_str()), 2;
+  const gpu::KernelSymbol* kernel = nullptr;
+  for (const gpu::KernelSymbol& k : object->kernels())
+    if (k.name == words[3]) kernel = &k;
+  if (!kernel) return std::fprintf(stderr, "gpu_speed: no kernel %s\n", words[3]), 2;
+
+  constexpr uint32_t kBlock = 256;
+  const uint32_t groups = uint32_t(std::strtoul(words[4], nullptr, 10)), items = groups * kBlock;
+  auto give = [&](size_t bytes, gpu::RangeKind kind) {
+    const uint64_t at = reinterpret_cast<uint64_t>(gpu::arena().allocate(bytes));
+    memory.add({at, at + bytes, kind});
+    return at;
+  };
+  const uint64_t in = give(size_t{items} * 4, gpu::RangeKind::Vram), out = give(size_t{items} * 4, gpu::RangeKind::Vram);
+  const uint64_t arguments = give(4096, gpu::RangeKind::Kernarg);
+  struct { uint64_t in, out; uint32_t rounds, block; } values{in, out, 64, kBlock};
+  std::memcpy(reinterpret_cast<void*>(arguments), &values, sizeof values);
+  gpu::DispatchRequest request;
+  request.workgroup[0] = kBlock;
+  request.grid[0] = items;
+  request.kernel_object = kernel->descriptor;
+  request.kernarg = arguments;
+  request.group_bytes = kernel->group_bytes;
+  request.private_bytes = kernel->private_bytes;
+
+  uint64_t instructions = 0, launches = 0;
+  device->run(request);  // decodes
+  start = Clock::now();
+  const std::clock_t cpu_start = std::clock();  // of all threads: what a busy machine does not blur
+  double passed = 0;
+  for (const double wanted = std::strtod(words[5], nullptr); passed < wanted; passed = seconds(start), ++launches) {
+    const gpu::DispatchResult result = device->run(request);
+    if (!result.ok) return std::fputs(result.fault.text.c_str(), stderr), 1;
+    instructions += result.wave_instructions;
+  }
+  const double cpu = double(std::clock() - cpu_start) / CLOCKS_PER_SEC;
+  std::printf("{\"kernel\": \"%s\", \"wave_instructions\": %llu, \"seconds\": %.4f, \"cpu_seconds\": %.4f, \"launches\": %llu, \"start_up_ms\": %.3f}\n", words[3],
+              static_cast<unsigned long long>(instructions), passed, cpu, static_cast<unsigned long long>(launches), start_up * 1000);
+}
