@@ -34,7 +34,9 @@ template <typename T> FN T hypot_(T x, T y) {
 template <typename T> FN T rhypot_(T x, T y) { return T(1) / hypot_(x, y); }
 FN float rsqrt_(float x) {
 #if defined(__HIP_DEVICE_COMPILE__)
-  return __builtin_amdgcn_rsqf(x);
+  bool small = x < 1.17549435e-38f;  // the instruction reads subnormal numbers as 0
+  float r = __builtin_amdgcn_rsqf(small ? x * 16777216.0f : x);
+  return small ? r * 4096.0f : r;
 #else
   return (float)(1.0 / __builtin_sqrt((double)x));
 #endif
