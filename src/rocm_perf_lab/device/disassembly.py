@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.device.code_object import CodeObject, Kernel
 from rocm_perf_lab.device.dwarf_lines import LineTable
-from rocm_perf_lab.device.toolchain import runtime_library_dir
-from rocm_perf_lab.errors import BadInput, MissingTool
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.virtual.native import HSA_LIBRARY, library_dir
 
 KNOWN = ("gfx942", "gfx90a")
-LIBRARY = "libhsa-runtime64.so.1"
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,7 @@ class Instruction:
 
 @functools.lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
-    folder = runtime_library_dir(LIBRARY)
-    if folder is None:
-        raise MissingTool(
-            "the disassembler (libhsa-runtime64 of the virtual GPU) is not built",
-            "run `make native` in the repository, or reinstall the package",
-        )
-    library = ctypes.CDLL(str(folder / LIBRARY))
+    library = ctypes.CDLL(str(library_dir() / HSA_LIBRARY))
     library.rpl_disassemble.restype = ctypes.c_uint
     library.rpl_disassemble.argtypes = [
         ctypes.c_char_p,

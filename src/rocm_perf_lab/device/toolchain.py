@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf_lab.errors import BadInput, MissingTool, UsageError
+from rocm_perf_lab.virtual.native import find_library_dir
 
 HOST_TARGET = "x86_64-linux-gnu"
 DEFAULT_ARCH = "gfx942"
@@ -53,14 +54,10 @@ def include_dir() -> Path:
     return virtual_dir() / "include"
 
 
-def runtime_library_dir(library: str = "libamdhip64.so") -> Path | None:
-    """Where the virtual GPU's libraries lie, or None before they are built."""
-    package = virtual_dir().parent
-    candidates = [package / "virtual" / "lib", package / "lib"]
-    if override := os.environ.get("ROCM_PERF_NATIVE_LIB"):
-        candidates.insert(0, Path(override))
-    candidates.append(package.parent.parent / "build" / "native" / "lib")
-    return next((path for path in candidates if (path / library).exists()), None)
+def runtime_library_dir() -> Path | None:
+    """Where libamdhip64 of the virtual GPU lies, or None before it is built."""
+    folder = find_library_dir()
+    return folder if folder is not None and (folder / "libamdhip64.so").exists() else None
 
 
 def cache_dir() -> Path:
