@@ -159,7 +159,11 @@ BundleStatus select_image(const void* source, size_t size, const std::string& ta
   size_t at = kBundleMagic.size() + 8;
   int best = 0;
   std::string listed;
-  for (uint64_t i = 0; i < count && i < 4096 && at + 24 <= size; ++i) {
+  for (uint64_t i = 0; i < count && i < 4096; ++i) {
+    if (at + 24 > size) {
+      why = "the offload bundle is damaged";
+      return BundleStatus::Invalid;
+    }
     auto offset = read_at<uint64_t>(data, at);
     auto bytes = read_at<uint64_t>(data, at + 8);
     auto id_bytes = read_at<uint64_t>(data, at + 16);

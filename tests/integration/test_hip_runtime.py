@@ -7,6 +7,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -66,6 +67,22 @@ def test_a_program_runs_on_every_device_it_has_code_for(folder: Path, tmp_path: 
     for device in ("virtual:mi300x", "virtual:mi250x"):
         done = with_environment(target, ROCM_PERF_DEVICE=device)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_kernels_compiled_while_the_program_runs(folder: Path) -> None:
+    command = Path(sys.executable).with_name("rocm-perf")
+    done = with_environment(program(folder, "rtc", "-lhiprtc"), ROCM_PERF_HIPCC=str(command))
+    assert done.returncode == 0, done.stdout + done.stderr
+    missing = with_environment(program(folder, "rtc"), ROCM_PERF_HIPCC="/no/such/compiler")
+    assert "cannot start the compiler /no/such/compiler" in missing.stdout
+
+
+def test_the_default_stream_of_a_thread_as_a_compiler_flag(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "own"
+    flag = "-fgpu-default-stream=per-thread"
+    hipcc("-O2", flag, "-I", PROGRAMS, PROGRAMS / "per_thread.hip", "-o", target)
+    done = run(target, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # ---- calls from kernels

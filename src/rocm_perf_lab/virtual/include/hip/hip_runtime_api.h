@@ -58,12 +58,15 @@ extern "C" {
 
 #ifdef __cplusplus
 }
-#include <hip/detail/templates.h>
 #endif
 
 // hipcc -fgpu-default-stream=per-thread
 #if defined(__HIP_API_PER_THREAD_DEFAULT_STREAM) || defined(HIP_API_PER_THREAD_DEFAULT_STREAM)
 #include <hip/detail/per_thread_names.h>
+#endif
+
+#ifdef __cplusplus
+#include <hip/detail/templates.h>
 #endif
 
 #endif
