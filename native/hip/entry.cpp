@@ -1,6 +1,9 @@
 #include "entry.h"
 
+#include <dlfcn.h>
+
 #include <bitset>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -59,3 +62,18 @@ uint64_t rocm_perf_hip_correlation_id() { return hip::thread_state().correlation
 uint64_t rocm_perf_hip_stream_id() { return hip::thread_state().stream_id; }
 
 }  // extern "C"
+
+namespace {
+__attribute__((constructor)) void load_tool() {
+  const char* path = std::getenv("ROCM_PERF_HIP_TOOL");
+  if (!path || !*path) return;
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* found = library ? dlsym(library, "rocm_perf_hip_tool") : nullptr;
+  if (!found) {
+    std::fprintf(stderr, "rocm-perf: ROCM_PERF_HIP_TOOL: %s\n", dlerror());
+    return;
+  }
+  reinterpret_cast<rocm_perf_hip_tool_function>(found)(
+      rocm_perf_hip_set_hook, rocm_perf_hip_correlation_id, rocm_perf_hip_stream_id);
+}
+}  // namespace

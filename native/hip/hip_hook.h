@@ -39,6 +39,11 @@ HIP_HOOK_API void rocm_perf_hip_set_hook(const hip_api_hook* hook);
 HIP_HOOK_API uint64_t rocm_perf_hip_correlation_id(void);
 /* The stream that the packet being submitted on this thread belongs to; 0: the null stream. */
 HIP_HOOK_API uint64_t rocm_perf_hip_stream_id(void);
+/* When it is loaded, libamdhip64 opens the library named by ROCM_PERF_HIP_TOOL and calls its
+ * rocm_perf_hip_tool with the three functions above, so that a tool sees the very first call. */
+typedef void (*rocm_perf_hip_tool_function)(void (*set_hook)(const hip_api_hook* hook),
+                                            uint64_t (*correlation_id)(void),
+                                            uint64_t (*stream_id)(void));
 #undef HIP_HOOK_API
 
 #ifdef __cplusplus
