@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from rocm_perf_lab.analyze.keys import kernel_keys
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.model import Agent, KernelSymbol, Trace
 
@@ -120,6 +122,7 @@ def measure(runs: Sequence[Trace], pattern: str | None = None) -> Runtime:
     first_row = np.cumsum([0, *(len(run.dispatches) for run in runs)])
     by_name = np.argsort(ids, kind="stable")
     bounds = np.searchsorted(ids[by_name], np.arange(len(names) + 1))
+    shapes = [Counter(key.name for key in kernel_keys(run)[0]) for run in runs]
     kernels = []
     for k in map(int, np.flatnonzero(launched & matches)):
         rows = by_name[bounds[k] : bounds[k + 1]]
@@ -131,6 +134,7 @@ def measure(runs: Sequence[Trace], pattern: str | None = None) -> Runtime:
                 helper=bool(helper[k]),
                 run=runs[run],
                 rows=in_run,
+                shapes=shapes[run][names[k]],
                 durations=durations[rows],
                 per_run_ms=totals[:, k] / 1e6,
                 scope_ms=scope_median if selected[k] else None,
@@ -180,6 +184,7 @@ def _kernel(
     helper: bool,
     run: Trace,
     rows: npt.NDArray[np.int64],
+    shapes: int,
     durations: npt.NDArray[np.int64],
     per_run_ms: npt.NDArray[np.float64],
     scope_ms: float | None,
@@ -187,9 +192,6 @@ def _kernel(
     d = run.dispatches
     ns = d.end_ns[rows] - d.start_ns[rows]
     row = int(rows[np.argmax(ns)])
-    shapes = np.unique(
-        np.column_stack([d.grid[rows], d.workgroup[rows], d.lds_bytes[rows]]), axis=0
-    )
     ms = durations / 1e6
     total = float(np.median(per_run_ms))
     return KernelTimes(
@@ -201,7 +203,7 @@ def _kernel(
         workgroup=_triple(d.workgroup[row]),
         lds_bytes=int(d.lds_bytes[row]),
         scratch_bytes=int(d.scratch_bytes[row]),
-        launch_shapes=len(shapes),
+        launch_shapes=shapes,
         dispatches=len(rows),
         total_ms=total,
         share=total / scope_ms if scope_ms else None,
