@@ -260,7 +260,9 @@ class Encoder:
             | self.some(self.r(12 if segment == 0 else 13))
         )
         returns = self.some(1)
-        word |= returns << 16 | self.some(1 << 17) | self.some(1 << 25)
+        word |= returns << 16 | self.some(1 << 17)
+        if self.isa == "gfx942" or op.kind != "atomic":  # LLVM forgets scc on some of gfx90a's
+            word |= self.some(1 << 25)
         scalar = 0 if segment == 0 else self.random.choice([0x7F, self.even(6)])
         rest = scalar << 16
         if segment != 1:

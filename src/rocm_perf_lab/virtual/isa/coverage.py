@@ -6,9 +6,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from .classes import COUNTERS, instruction_class
-from .model import ARCHES, Op
-from .table import ENCODINGS, all_ops
+from rocm_perf_lab.virtual.isa.classes import COUNTERS, instruction_class
+from rocm_perf_lab.virtual.isa.model import ARCHES, Op
+from rocm_perf_lab.virtual.isa.table import ENCODINGS, all_ops
 
 _SUBJECT = {
     "SOP1": "scalar, one source", "SOP2": "scalar, two sources", "SOPK": "scalar with a 16-bit constant",
@@ -29,7 +29,7 @@ _NOTES = """\
   `v_sqrt_f64` are better than the hardware's first approximations.
 - A NaN result is a NaN; which payload survives is not modelled. `v_min` and `v_max` follow IEEE mode.
 - MFMA accumulates in order of k with one rounding per step (f32, f64) or wraps (i32); xf32 inputs are
-  rounded to 10 mantissa bits; 8-bit floats are the FNUZ formats of gfx942 and saturate.
+  rounded to 10 mantissa bits; 8-bit floats are the FNUZ formats of gfx942, where overflow is NaN.
 - `omod` is ignored where the type's denormals are kept, as the manual says.
 - Atomics on global memory are host atomics; lanes go in order, so float sums are the same every run.
 - Waits, cache controls, priorities and messages do nothing: memory is always coherent here.

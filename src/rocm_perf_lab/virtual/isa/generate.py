@@ -10,9 +10,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from .classes import CLASSES, MOPS, instruction_class, matrix_class
-from .model import ARCHES, WIDTH, Op
-from .table import CODES, ENCODINGS, all_ops, vop3_code
+from rocm_perf_lab.virtual.isa.classes import CLASSES, MOPS, instruction_class, matrix_class
+from rocm_perf_lab.virtual.isa.model import ARCHES, WIDTH, Op
+from rocm_perf_lab.virtual.isa.table import CODES, ENCODINGS, all_ops, vop3_code
 
 PARTS = 8
 # C++ lane type and modifier kind of an operand type.
@@ -260,6 +260,9 @@ def _function(op: Op) -> tuple[str, str]:
         ), f"carry<{op.name}_, {'true' if kind == 'carry_in' else 'false'}>(w, i)"
     if kind == "branch":
         return "", f"{p['cond']} ? i + 1 + i->imm : i + 1"
+    if kind == "load" and op.encoding == "MUBUF" and p["regs"] == "1":
+        types = f"BufferAddress, e_{p['element']}, 1"
+        return "", f"i->lds ? load_lds<{types}>(w, i) : load<{types}>(w, i)"
     if kind in ("load", "store", "load_lds"):
         return "", f"{kind}<{_ADDRESS[op.encoding]}, e_{p['element']}, {p['regs']}>(w, i)"
     if kind == "atomic":

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from .matrix import matrix_ops
-from .memory import memory_ops
-from .model import Op
-from .packed import packed_ops
-from .scalar import scalar_ops
-from .vector import vector_ops
+from rocm_perf_lab.virtual.isa.matrix import matrix_ops
+from rocm_perf_lab.virtual.isa.memory import memory_ops
+from rocm_perf_lab.virtual.isa.model import Op
+from rocm_perf_lab.virtual.isa.packed import packed_ops
+from rocm_perf_lab.virtual.isa.scalar import scalar_ops
+from rocm_perf_lab.virtual.isa.vector import vector_ops
 
 ENCODINGS = (
     "SOP1", "SOP2", "SOPK", "SOPC", "SOPP", "SMEM", "VOP1", "VOP2", "VOPC", "VOP3", "VOP3P",
