@@ -242,7 +242,7 @@ def _read_waits(value: object, into: Gathered) -> int:
 def _are_lines(numbers: list[Any]) -> bool:
     if set(map(type, numbers)) != {int}:
         return False
-    return min(numbers) >= 0 and max(numbers) <= js.INT32_MAX
+    return bool(min(numbers) >= 0 and max(numbers) <= js.INT32_MAX)
 
 
 def _wait_entry(entry: object) -> tuple[int, list[int]] | None:
