@@ -2,6 +2,7 @@
 #include "graph.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "user_object.h"
 
@@ -62,16 +63,85 @@ struct Runner {
   bool record = false;
 };
 
-// One after another in the launching stream: each order of a graph's nodes that respects what they
-// follow is a right one, and this one is always the same.
-hipError_t run_order(const std::vector<hipGraphNode*>& order, Stream& stream) {
-  for (hipGraphNode* node : order) {
-    if (!node->enabled) continue;
-    Runner runner{stream};
-    runner.record = node->type == hipGraphNodeTypeEventRecord;
-    if (hipError_t status = std::visit(runner, node->work)) return status;
+// Streams for the branches of a graph. They do not wait for the null stream: the launching stream
+// comes before and after them.
+Stream& branch_stream(Device& device, size_t index) {
+  std::lock_guard lock(device.mutex);
+  while (device.branch_streams.size() <= index) {
+    device.branch_streams.push_back(new Stream(device, hipStreamNonBlocking, 0));
+    device.branch_streams.back()->id = device.next_stream_id++;
   }
-  return hipSuccess;
+  return *device.branch_streams[index];
+}
+
+// A graph in flight: each chain of nodes in a stream of its own, the first one in the launching
+// stream, which waits for the others at the end.
+class Branches {
+ public:
+  explicit Branches(Stream& stream) : lanes_{{&stream, nullptr}} {
+    std::lock_guard lock(stream.device.mutex);
+    before_ = stream.pending();
+  }
+
+  hipError_t run(hipGraphNode* node) {
+    Lane& lane = lane_for(node);
+    std::vector<CompletionRef> after;
+    for (hipGraphNode* earlier : node->after)
+      if (earlier != lane.tail) after.push_back(done_[earlier]);
+    if (node->after.empty() && &lane != &lanes_[0]) after = before_;
+    std::erase_if(after, [](const CompletionRef& point) { return !point.pending(); });
+    if (!after.empty()) {
+      std::lock_guard lock(lane.stream->device.mutex);
+      if (hipError_t status = lane.stream->marker(nullptr, after)) return status;
+    }
+    lane.tail = node;
+    if (node->enabled) {
+      Runner runner{*lane.stream};
+      runner.record = node->type == hipGraphNodeTypeEventRecord;
+      if (hipError_t status = std::visit(runner, node->work)) return status;
+    }
+    std::lock_guard lock(lane.stream->device.mutex);
+    done_[node] = lane.stream->last;
+    return hipSuccess;
+  }
+
+  hipError_t join() {
+    std::vector<CompletionRef> ends;
+    for (size_t i = 1; i < lanes_.size(); ++i) ends.push_back(done_[lanes_[i].tail]);
+    std::erase_if(ends, [](const CompletionRef& point) { return !point.pending(); });
+    if (ends.empty()) return hipSuccess;
+    std::lock_guard lock(lanes_[0].stream->device.mutex);
+    return lanes_[0].stream->marker(nullptr, ends);
+  }
+
+ private:
+  struct Lane {
+    Stream* stream;
+    hipGraphNode* tail;  // its last node
+  };
+
+  // Behind a node it follows, where that is still the end of its lane; else in a new one.
+  Lane& lane_for(hipGraphNode* node) {
+    for (hipGraphNode* earlier : node->after)
+      for (Lane& lane : lanes_)
+        if (lane.tail == earlier) return lane;
+    if (node->after.empty() && !lanes_[0].tail) return lanes_[0];
+    constexpr size_t kMost = 8;
+    if (lanes_.size() == kMost) return lanes_[1 + done_.size() % (kMost - 1)];
+    lanes_.push_back({&branch_stream(lanes_[0].stream->device, lanes_.size() - 1), nullptr});
+    return lanes_.back();
+  }
+
+  std::deque<Lane> lanes_;
+  std::vector<CompletionRef> before_;
+  std::map<hipGraphNode*, CompletionRef> done_;
+};
+
+hipError_t run_order(const std::vector<hipGraphNode*>& order, Stream& stream) {
+  Branches branches(stream);
+  for (hipGraphNode* node : order)
+    if (hipError_t status = branches.run(node)) return status;
+  return branches.join();
 }
 
 }  // namespace

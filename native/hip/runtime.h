@@ -36,6 +36,7 @@ struct Device {
   std::recursive_mutex mutex;
   std::vector<Stream*> streams;  // created ones, without the null stream
   Stream* null_stream = nullptr;
+  std::vector<Stream*> branch_streams;  // of graphs
   uint64_t next_stream_id = 1;
   std::vector<hsa_queue_t*> idle_queues;
   std::vector<std::pair<hsa_queue_t*, int>> shared_queues;  // queue, streams on it

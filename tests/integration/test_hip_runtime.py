@@ -69,6 +69,11 @@ def test_a_program_runs_on_every_device_it_has_code_for(folder: Path, tmp_path: 
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_two_devices(folder: Path) -> None:
+    done = with_environment(program(folder, "peers"), ROCM_PERF_DEVICE="virtual:mi300x*2")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_kernels_compiled_while_the_program_runs(folder: Path) -> None:
     command = Path(sys.executable).with_name("rocm-perf")
     done = with_environment(program(folder, "rtc", "-lhiprtc"), ROCM_PERF_HIPCC=str(command))

@@ -1,5 +1,8 @@
 #include "check.h"
 
+#include <atomic>
+#include <unistd.h>
+
 __global__ void add(int* value, int by) { *value += by; }
 __global__ void twice(int* value) { *value *= 2; }
 __global__ void sum(int* to, const int* a, const int* b) { *to = *a + *b; }
@@ -227,6 +230,44 @@ CASE(updates_clones_and_children) {
   CHECK(d.at(0) == 19);
   OK(hipGraphExecDestroy(exec));
   OK(hipGraphDestroy(clone));
+}
+
+CASE(branches_run_side_by_side) {
+  static std::atomic<bool> met;
+  met = false;
+  Ints d(4);
+  Streams s;
+  hipGraph_t graph;
+  OK(hipGraphCreate(&graph, 0));
+  hipGraphNode_t root, waits, tells, left, right, last;
+  OK(hipGraphAddEmptyNode(&root, graph, nullptr, 0));
+  hipHostNodeParams wait{[](void*) { while (!met) usleep(100); }, nullptr};
+  hipHostNodeParams tell{[](void*) { met = true; }, nullptr};
+  OK(hipGraphAddHostNode(&waits, graph, &root, 1, &wait));
+  OK(hipGraphAddHostNode(&tells, graph, &root, 1, &tell));
+  int *a = d.p, *b = d.p + 1, *c = d.p + 2, by = 2;
+  void* left_args[] = {&a, &by};
+  void* right_args[] = {&b, &by};
+  void* sum_args[] = {&c, &a, &b};
+  hipKernelNodeParams params = add_params(left_args);
+  OK(hipGraphAddKernelNode(&left, graph, &waits, 1, &params));
+  params = add_params(right_args);
+  OK(hipGraphAddKernelNode(&right, graph, &tells, 1, &params));
+  params = add_params(sum_args);
+  params.func = (void*)sum;
+  hipGraphNode_t both[] = {left, right};
+  OK(hipGraphAddKernelNode(&last, graph, both, 2, &params));
+  hipGraphExec_t exec;
+  OK(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  for (int i = 1; i <= 3; ++i) {
+    met = false;
+    OK(hipGraphLaunch(exec, s.a));
+    add<<<1, 1, 0, s.a>>>(d.p + 2, 100);  // after the whole graph
+    OK(hipStreamSynchronize(s.a));
+    CHECK(d.at(2) == 4 * i + 100);
+  }
+  OK(hipGraphExecDestroy(exec));
+  OK(hipGraphDestroy(graph));
 }
 
 CASE(event_host_and_memory_nodes) {
