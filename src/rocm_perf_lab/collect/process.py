@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,19 +48,27 @@ def run(
     log: Path,
     environment: Mapping[str, str],
     timeout_s: float | None = None,
+    stdin: Path | None = None,
+    keep_open: Sequence[int] = (),
+    on_start: Callable[[int], None] = lambda _: None,
 ) -> Outcome:
-    """Run `command` without a shell. Every process it leaves in its group ends with it."""
+    """Run `command` without a shell. Every process it leaves in its group ends with it.
+
+    `keep_open`: file descriptors the program inherits. `on_start` is told the group's id.
+    """
     started = time.perf_counter()
-    with log.open("wb") as output:
+    with log.open("wb") as output, (stdin or Path(os.devnull)).open("rb") as given:
         process = subprocess.Popen(
             list(command),
-            stdin=subprocess.DEVNULL,
+            stdin=given,
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **environment},
             start_new_session=True,
+            pass_fds=tuple(keep_open),
         )
         try:
+            on_start(process.pid)
             code: int | None = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             code = None
