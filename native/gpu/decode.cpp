@@ -464,7 +464,7 @@ class Decoder {
     const uint32_t data = bits(w1_, 8, 8);
     if (op_->sources) vector_source(1, data, acc, op_->src[0]);
     const bool returns = op_->flags & kOpAtomic ? i_.glc : op_->dst != OpType::None;
-    if (returns) vector_dst(data, acc, op_->dst_width);
+    if (returns && !i_.lds) vector_dst(data, acc, op_->dst_width);
     return true;
   }
 

@@ -292,7 +292,9 @@ class Encoder:
         word = 0x38 << 26 | op.code << 18
         if "bare" in op.flags:
             return [word, 0]
-        return self._buffer(word | self.some(1 << 17) | self.some(1 << 15))
+        if self.isa == "gfx942" or op.kind != "atomic":
+            word |= self.some(1 << 15)
+        return self._buffer(word | self.some(1 << 17))
 
     def _mtbuf(self, op: Op) -> list[int]:
         return self._buffer(

@@ -581,3 +581,62 @@ def test_op_sel_chooses_halves(tmp_path: Path) -> None:
     high = ((a >> 16) * (b & 0xFFFF) + (c >> 16)) & 0xFFFF
     assert (m.v[3] == (high << 16 | (old & 0xFFFF))).all()
     assert (m.v[5] == ((((a >> 16) + (b >> 16)) & 0xFFFF) | (((a + b) & 0xFFFF) << 16))).all()
+
+
+def eight_bit_values(kind: str) -> Array:
+    """The 256 values of an 8-bit float of gfx942: no infinity, no negative zero, 0x80 is NaN."""
+    mantissa, bias = (3, 8) if kind == "fp8" else (2, 16)
+    out = []
+    for code in range(256):
+        e, f = (code & 127) >> mantissa, code & ((1 << mantissa) - 1)
+        size = (f + (1 << mantissa if e else 0)) * 2.0 ** (max(e, 1) - bias - mantissa)
+        out.append(-size if code & 128 else size)
+    out[0x80] = np.nan
+    return np.array(out)
+
+
+@pytest.mark.parametrize("kind", ["fp8", "bf8"])
+def test_eight_bit_floats_convert_both_ways(tmp_path: Path, kind: str) -> None:
+    table = eight_bit_values(kind)
+    text = f"""
+    v_cvt_f32_{kind} v10, v2
+    v_cvt_f32_{kind}_sdwa v11, v2 src0_sel:BYTE_3
+    v_cvt_pk_f32_{kind} v[12:13], v2
+    v_cvt_pk_{kind}_f32 v14, v3, v4 op_sel:[0,0,1]
+    v_cvt_sr_{kind}_f32 v15, v3, v5 op_sel:[0,0,1,1]
+    s_endpgm"""
+    code = assemble_all("gfx942", [text], tmp_path)[0] or b""
+    finite = np.flatnonzero(~np.isnan(table))
+    for part in range(4):
+        m = Machine(code)
+        codes = np.arange(64 * part, 64 * part + 64, dtype=U32)
+        m.set_v(2, codes | codes[::-1] << 8 | 0x77 << 24)
+        rng = np.random.default_rng(part)
+        top = table[finite].max()
+        x = (rng.standard_normal(LANES) * top / 4).clip(-top, top).astype(F32)
+        x[:8] = (table[finite][40:48] + table[finite][41:49]).astype(F32) / 2  # ties
+        x[8:10] = [np.inf, top * 4]
+        m.set_v(3, x)
+        m.set_v(4, np.zeros(LANES, F32))
+        m.set_v(5, np.zeros(LANES, U32))
+        m.v[14:16] = 0xAAAAAAAA
+        assert m.run() == "end"
+        got = m.get_v(10, F32)
+        assert ((got == table[codes]) | (np.isnan(got) & np.isnan(table[codes]))).all()
+        assert (m.get_v(11, F32) == table[0x77]).all()
+        second = m.get_v(13, F32)
+        assert ((second == table[codes[::-1]]) | np.isnan(table[codes[::-1]])).all()
+        assert (m.v[14] & 0xFFFF == 0xAAAA).all() and (m.v[14] >> 24 == 0).all()
+        assert (m.v[15] & 0xFFFFFF == 0xAAAAAA).all()
+        for lane, value in enumerate(x.astype(F64)):
+            code8 = int(m.v[14][lane] >> 16 & 255)
+            if abs(value) > top * 1.05:
+                assert code8 == 0x80
+                continue
+            distance = np.abs(table[finite] - value)
+            nearest = finite[distance == distance.min()]
+            even = [c for c in nearest if c % 2 == 0] if len(nearest) > 1 else list(nearest)
+            assert code8 in even or table[code8] == table[even[0]], (value, code8, nearest)
+            # No noise: truncation toward zero.
+            cut = table[int(m.v[15][lane] >> 24)]
+            assert abs(cut) <= abs(value) and abs(value - cut) <= abs(value) / 4 + 2.0**-9

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "../exec.h"
 
@@ -14,6 +15,7 @@
 // Rows overlap only lane by lane (a destination may be a source), so no iteration depends on
 // another.
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"  // some loops call libm and stay scalar
 #define GPU_LANES _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < 64; ++l)
 #else
 #define GPU_LANES _Pragma("GCC ivdep") for (int l = 0; l < 64; ++l)

@@ -71,8 +71,8 @@ inline float min_f32(float a, float b) {
   u32 r = a < b ? x : b < a ? y : x | y;
   r = b != b ? x : r;
   r = a != a ? y : r;
-  r = (b != b) & ((y & 0x400000u) == 0) ? y | 0x400000u : r;
-  r = (a != a) & ((x & 0x400000u) == 0) ? x | 0x400000u : r;
+  r = ((b != b) & ((y & 0x400000u) == 0)) ? y | 0x400000u : r;
+  r = ((a != a) & ((x & 0x400000u) == 0)) ? x | 0x400000u : r;
   return as_f32(r);
 }
 inline float max_f32(float a, float b) {
@@ -80,22 +80,22 @@ inline float max_f32(float a, float b) {
   u32 r = a > b ? x : b > a ? y : x & y;
   r = b != b ? x : r;
   r = a != a ? y : r;
-  r = (b != b) & ((y & 0x400000u) == 0) ? y | 0x400000u : r;
-  r = (a != a) & ((x & 0x400000u) == 0) ? x | 0x400000u : r;
+  r = ((b != b) & ((y & 0x400000u) == 0)) ? y | 0x400000u : r;
+  r = ((a != a) & ((x & 0x400000u) == 0)) ? x | 0x400000u : r;
   return as_f32(r);
 }
 inline float med3_f32(float a, float b, float c) {
   const float lo = min_f32(a, b), hi = max_f32(a, b);
   const float m = max_f32(lo, min_f32(hi, c));
-  return (a != a) | (b != b) | (c != c) ? min_f32(lo, c) : m;
+  return ((a != a) | (b != b) | (c != c)) ? min_f32(lo, c) : m;
 }
 inline double min_f64(double a, double b) {
   const u64 x = as_u64(a), y = as_u64(b), quiet = u64(1) << 51;
   u64 r = a < b ? x : b < a ? y : x | y;
   r = b != b ? x : r;
   r = a != a ? y : r;
-  r = (b != b) & ((y & quiet) == 0) ? y | quiet : r;
-  r = (a != a) & ((x & quiet) == 0) ? x | quiet : r;
+  r = ((b != b) & ((y & quiet) == 0)) ? y | quiet : r;
+  r = ((a != a) & ((x & quiet) == 0)) ? x | quiet : r;
   return as_f64(r);
 }
 inline double max_f64(double a, double b) {
@@ -103,8 +103,8 @@ inline double max_f64(double a, double b) {
   u64 r = a > b ? x : b > a ? y : x & y;
   r = b != b ? x : r;
   r = a != a ? y : r;
-  r = (b != b) & ((y & quiet) == 0) ? y | quiet : r;
-  r = (a != a) & ((x & quiet) == 0) ? x | quiet : r;
+  r = ((b != b) & ((y & quiet) == 0)) ? y | quiet : r;
+  r = ((a != a) & ((x & quiet) == 0)) ? x | quiet : r;
   return as_f64(r);
 }
 inline float ds_min(float m, float x) { return min_f32(m, x); }

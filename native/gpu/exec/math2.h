@@ -163,15 +163,14 @@ inline u32 f32_to_f8(float f) {
   double q = std::rint(std::ldexp(a, kMantissa - power));
   if (q >= double(2 << kMantissa)) q *= 0.5, ++power;
   const u32 code = q < double(1 << kMantissa) ? u32(q) : (u32(power + bias) << kMantissa) + (u32(q) - (1u << kMantissa));
-  const u32 limited = code > 0x7f ? 0x7fu : code;  // saturates (the clamp default of MODE)
-  return limited ? sign | limited : 0;             // there is no negative zero
+  if (code > 0x7f) return 0x80;     // past the largest value; runtimes clamp before converting
+  return code ? sign | code : 0;    // there is no negative zero
 }
 inline float fp8_to_f32(u32 v) { return f8_to_f32<3>(v); }
 inline float bf8_to_f32(u32 v) { return f8_to_f32<2>(v); }
 inline u32 f32_to_fp8(float f) { return f32_to_f8<3>(f); }
 inline u32 f32_to_bf8(float f) { return f32_to_f8<2>(f); }
-// Stochastic rounding: noise added below the kept mantissa, then truncation by the round above
-// is avoided because the low bits are cleared.
+// Stochastic rounding: noise from the top bits is added below the kept mantissa, which is then cut.
 inline float add_noise(float a, u32 noise, int drop) {
   const u32 x = as_u32(a);
   if ((x & 0x7f800000u) == 0x7f800000u) return a;

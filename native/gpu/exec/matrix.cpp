@@ -8,31 +8,47 @@ namespace {
 
 constexpr int kMaxA = 32 * 32 * 2 * 4, kMaxD = 32 * 32 * 2;
 
-float element_f32(MatrixType t, const u32* regs, int lane, int e) {
+// Item e of every lane's registers, as numbers.
+void items(MatrixType t, const u32* regs, int e, float* out) {
+  const u32* p = regs;
   switch (t) {
-    case MatrixType::F32: return as_f32(regs[64 * e + lane]);
-    case MatrixType::XF32: {  // 10 mantissa bits kept, rounded to nearest even
-      const u32 x = regs[64 * e + lane];
-      if ((x & 0x7f800000u) == 0x7f800000u) return as_f32(x);
-      return as_f32((x + 0xfffu + ((x >> 13) & 1)) & ~0x1fffu);
+    case MatrixType::XF32:  // 10 mantissa bits kept, rounded to nearest even
+      p += 64 * e;
+      GPU_LANES {
+        const u32 x = p[l], r = (x + 0xfffu + ((x >> 13) & 1)) & ~0x1fffu;
+        out[l] = as_f32((x & 0x7f800000u) == 0x7f800000u ? x : r);
+      }
+      break;
+    case MatrixType::F16: {
+      p += 64 * (e / 2);
+      const int shift = 16 * (e & 1);
+      GPU_LANES out[l] = f16_to_f32((p[l] >> shift) & 0xffffu);
+      break;
     }
-    case MatrixType::F16: return f16_to_f32((regs[64 * (e / 2) + lane] >> (16 * (e & 1))) & 0xffff);
-    case MatrixType::BF16: return bf16_to_f32((regs[64 * (e / 2) + lane] >> (16 * (e & 1))) & 0xffff);
-    case MatrixType::FP8: return fp8_to_f32((regs[64 * (e / 4) + lane] >> (8 * (e & 3))) & 255);
-    case MatrixType::BF8: return bf8_to_f32((regs[64 * (e / 4) + lane] >> (8 * (e & 3))) & 255);
-    default: return 0.0f;
+    case MatrixType::BF16: {
+      p += 64 * (e / 2);
+      const int shift = 16 * (1 - (e & 1));
+      GPU_LANES out[l] = as_f32((p[l] << shift) & 0xffff0000u);
+      break;
+    }
+    case MatrixType::FP8: case MatrixType::BF8: {
+      p += 64 * (e / 4);
+      const int shift = 8 * (e & 3);
+      const bool fp8 = t == MatrixType::FP8;
+      for (int l = 0; l < 64; ++l) out[l] = fp8 ? fp8_to_f32((p[l] >> shift) & 255) : bf8_to_f32((p[l] >> shift) & 255);
+      break;
+    }
+    default: memcpy(out, regs + 64 * e, 256); break;
   }
 }
-
-template <class T>
-T element(MatrixType t, const u32* regs, int lane, int e);
-template <>
-float element<float>(MatrixType t, const u32* regs, int lane, int e) { return element_f32(t, regs, lane, e); }
-template <>
-i32 element<i32>(MatrixType, const u32* regs, int lane, int e) { return i8(regs[64 * (e / 4) + lane] >> (8 * (e & 3))); }
-template <>
-double element<double>(MatrixType, const u32* regs, int lane, int e) { return t_f64::get(regs + 128 * e, lane); }
-
+void items(MatrixType, const u32* regs, int e, i32* out) {
+  const u32* p = regs + 64 * (e / 4);
+  const int shift = 24 - 8 * (e & 3);
+  GPU_LANES out[l] = i32(p[l] << shift) >> 24;
+}
+void items(MatrixType, const u32* regs, int e, double* out) {
+  for (int l = 0; l < 64; ++l) out[l] = t_f64::get(regs + 128 * e, l);
+}
 
 // The lane whose register feeds lane l of B under a lane-group pattern.
 int lane_group(u32 blgp, int l) {
@@ -45,13 +61,14 @@ int lane_group(u32 blgp, int l) {
   }
 }
 
+// d += a b with a held by columns (k x m), b by rows (k x N).
 template <int N, class T>
 void multiply(int m, int k, const T* a, const T* b, T* d) {
   for (int i = 0; i < m; ++i) {
     T acc[N];
     memcpy(acc, d + i * N, sizeof acc);
     for (int e = 0; e < k; ++e) {
-      const T x = a[i * k + e];
+      const T x = a[e * m + i];
       const T* y = b + e * N;
       for (int j = 0; j < N; ++j) {
         if constexpr (sizeof(T) == 8) acc[j] = __builtin_fma(x, y[j], acc[j]);
@@ -63,91 +80,101 @@ void multiply(int m, int k, const T* a, const T* b, T* d) {
   }
 }
 
-struct Place {
-  int block, i, j;
-};
-// Which element of D register r of a lane holds (r counts 32-bit results, or doubles).
-Place place(const MatrixInfo& s, int lane, int r) {
+// Where the run of lanes that starts at `lane` (one per column) of result register r lies in D.
+int offset(const MatrixInfo& s, int lane, int r) {
+  int block, i;
   if (s.d == MatrixType::F64) {
-    if (s.n == 4) return {(lane / 4) % 4, lane / 16, lane % 4};
-    return {0, lane / 16 + 4 * r, lane % 16};
+    block = s.n == 4 ? (lane / 4) % 4 : 0;
+    i = lane / 16 + (s.n == 4 ? 0 : 4 * r);
+  } else if (s.n == 4) {
+    block = lane / 4, i = r;
+  } else {
+    const int groups = 64 / s.n, per_block = s.m * s.n / 64, q = r % per_block;
+    block = r / per_block, i = q % 4 + 4 * (lane / s.n) + 4 * groups * (q / 4);
   }
-  if (s.n == 4) return {lane / 4, r, lane % 4};
-  const int groups = 64 / s.n, per_block = s.m * s.n / 64, rb = r % per_block;
-  return {r / per_block, rb % 4 + 4 * (lane / s.n) + 4 * groups * (rb / 4), lane % s.n};
+  return (block * s.m + i) * s.n;
 }
 
 template <class T>
 void run(Wave& w, const Inst* i, const MatrixInfo& s) {
   static thread_local T a[kMaxA], b[kMaxA], d[kMaxD];
   constexpr int width = sizeof(T) / 4;
-  u32 constant[2 * 64];
   const bool negative = s.d == MatrixType::F64;
   const auto sign = [&](int n) { return negative && ((i->blgp >> n) & 1) ? T(-1) : T(1); };
 
+  // Lane i + m (block + blocks group) holds items k = group * per + e of row i (column for B).
   const u32 *ra = at(w, i->src[0]), *rb = at(w, i->src[1]);
-  const int kb = s.k, ka = s.sparse ? s.k / 2 : s.k;
-  const int groups = s.n == 4 && s.d == MatrixType::F64 ? 4 : 64 / s.m / s.blocks;
-  const int per_a = ka / groups, per_b = kb / groups;
-  memset(a, 0, sizeof(T) * size_t(s.blocks * s.m * kb));
-  const u32 share = s.d == MatrixType::F64 ? 0 : i->cbsz;
-  for (int lane = 0; lane < 64; ++lane) {
-    const int row_ = lane % s.m, group = lane / s.m / s.blocks, block = (lane / s.m) % s.blocks;
-    for (int e = 0; e < per_a; ++e) {
-      const T v = element<T>(s.a, ra, lane, e) * sign(0);
-      int k = group * per_a + e;
-      if (s.sparse) {
-        const u32 index = row(w, i->src[2].code)[lane];
-        const u32 set = i->cbsz ? 0 : u32(i->abid);
-        const u32 two = (index >> ((set * 2 * unsigned(per_a) + 2 * unsigned(e)) & 31)) & 3;
-        k = group * per_b + 4 * (e / 2) + int(two);
-        a[(block * s.m + row_) * kb + k] += v;
-      } else {
-        a[(block * s.m + row_) * kb + k] = v;
+  const int k = s.k, groups = 64 / s.m / s.blocks, per_b = k / groups, per_a = s.sparse ? per_b / 2 : per_b;
+  alignas(64) T item[64], moved[64];
+  if (s.sparse) memset(a, 0, sizeof(T) * size_t(s.m * k));
+  for (int e = 0; e < per_a; ++e) {
+    items(s.a, ra, e, item);
+    for (int lane = 0; lane < 64; lane += s.m) {
+      const int group = lane / s.m / s.blocks, block = (lane / s.m) % s.blocks;
+      if (!s.sparse) {
+        T* to = a + (block * k + group * per_a + e) * s.m;
+        for (int n = 0; n < s.m; ++n) to[n] = item[lane + n] * sign(0);
+        continue;
+      }
+      // Two bits per kept item say which of four positions it has.
+      const u32* index = row(w, i->src[2].code);
+      const u32 shift = (i->cbsz ? 0 : u32(i->abid) * 2 * u32(per_a)) + 2 * u32(e);
+      for (int n = 0; n < s.m; ++n) {
+        const int position = int((index[lane + n] >> (shift & 31)) & 3);
+        a[(group * per_b + 4 * (e / 2) + position) * s.m + n] += item[lane + n];
       }
     }
-    const int from = negative || s.sparse ? lane : lane_group(i->blgp, lane);
-    const int column = lane % s.n;
-    for (int e = 0; e < per_b; ++e)
-      b[(block * kb + group * per_b + e) * s.n + column] = element<T>(s.b, rb, from, e) * sign(1);
+  }
+  for (int e = 0; e < per_b; ++e) {
+    items(s.b, rb, e, item);
+    const T* from = item;
+    if (i->blgp && !negative && !s.sparse) {
+      for (int l = 0; l < 64; ++l) moved[l] = item[lane_group(i->blgp, l)];
+      from = moved;
+    }
+    for (int lane = 0; lane < 64; lane += s.n) {
+      const int group = lane / s.n / s.blocks, block = (lane / s.n) % s.blocks;
+      T* to = b + (block * k + group * per_b + e) * s.n;
+      for (int n = 0; n < s.n; ++n) to[n] = from[lane + n] * sign(1);
+    }
   }
 
   const Source& sc = i->src[2];
   const u32* rc = s.sparse ? row(w, i->dst) : at(w, sc);
-  const bool uniform = !s.sparse && sc.kind != Source::Vector;
-  if (uniform && sc.kind == Source::Scalar) {
-    splat(constant, rc[0]), splat(constant + 64, rc[1]);
-    rc = constant;
-  }
+  const bool uniform = !s.sparse && sc.kind != Source::Vector;  // a constant: one row for all
   const int results = s.m * s.n * s.blocks / 64;
   for (int r = 0; r < results; ++r) {
-    for (int lane = 0; lane < 64; ++lane) {
-      const Place p = place(s, lane, r);
-      const u32* from = uniform ? rc : rc + 64 * width * r;
-      T v;
-      if constexpr (width == 2) v = t_f64::get(from, lane);
-      else v = __builtin_bit_cast(T, from[lane]);
-      d[(p.block * s.m + p.i) * s.n + p.j] = v * sign(2);
+    const u32* from = uniform ? rc : rc + 64 * width * r;
+    for (int lane = 0; lane < 64; lane += s.n) {
+      T* to = d + offset(s, lane, r);
+      if constexpr (width == 2) {
+        for (int n = 0; n < s.n; ++n) to[n] = t_f64::get(from, lane + n) * sign(2);
+      } else {
+        memcpy(to, from + lane, 4 * size_t(s.n));
+      }
     }
   }
   for (int block = 0; block < s.blocks; ++block) {
     // cbsz: groups of 2^cbsz blocks share the A block that abid names.
+    const u32 share = negative || s.sparse ? 0 : i->cbsz;
     const int source = share ? (block & ~((1 << share) - 1)) + i->abid : block;
-    const T *pa = a + (source % s.blocks) * s.m * kb, *pb = b + block * kb * s.n;
+    const T *pa = a + (source % s.blocks) * s.m * k, *pb = b + block * k * s.n;
     T* pd = d + block * s.m * s.n;
     switch (s.n) {
-      case 32: multiply<32>(s.m, kb, pa, pb, pd); break;
-      case 16: multiply<16>(s.m, kb, pa, pb, pd); break;
-      default: multiply<4>(s.m, kb, pa, pb, pd); break;
+      case 32: multiply<32>(s.m, k, pa, pb, pd); break;
+      case 16: multiply<16>(s.m, k, pa, pb, pd); break;
+      default: multiply<4>(s.m, k, pa, pb, pd); break;
     }
   }
   u32* out = row(w, i->dst);
   for (int r = 0; r < results; ++r) {
-    for (int lane = 0; lane < 64; ++lane) {
-      const Place p = place(s, lane, r);
-      const T v = d[(p.block * s.m + p.i) * s.n + p.j];
-      if constexpr (width == 2) t_f64::put(out + 128 * r, lane, v);
-      else out[64 * r + lane] = __builtin_bit_cast(u32, v);
+    for (int lane = 0; lane < 64; lane += s.n) {
+      const T* from = d + offset(s, lane, r);
+      if constexpr (width == 2) {
+        for (int n = 0; n < s.n; ++n) t_f64::put(out + 128 * r, lane + n, from[n]);
+      } else {
+        memcpy(out + 64 * r + lane, from, 4 * size_t(s.n));
+      }
     }
   }
 }

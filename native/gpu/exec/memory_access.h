@@ -62,6 +62,13 @@ bool check(Wave& w, const Inst* i, Access& a, u32 size, bool write, u32 align = 
 inline u8* scratch_byte(Wave& w, int lane, u64 offset) {
   return w.scratch + (offset & ~u64(3)) * 64 + unsigned(lane) * 4 + (offset & 3);
 }
+// Spills: all lanes at one aligned offset, which the interleaving makes whole rows.
+inline bool scratch_rows(const Access& a) {
+  if (a.scratch != ~u64(0) || (a.address[0] & 3)) return false;
+  u64 off = 0;
+  GPU_LANES off |= a.address[l] ^ a.address[0];
+  return off == 0;
+}
 inline bool within(Wave& w, u64 address, u32 size, bool write) {
   const Range& r = w.last_range;
   return GPU_LIKELY(address >= r.base && address + size <= r.end && (write ? r.writable : r.readable));
@@ -107,6 +114,12 @@ GPU_INLINE const Inst* load(Wave& w, const Inst* i) {
     for (int l = 0; l < 64; ++l) load_lane<E, kRegs>(d, reinterpret_cast<const u8*>(a.address[l]), l);
     return next(i);
   }
+  if constexpr (size % 4 == 0) {
+    if (scratch_rows(a)) {
+      for (int r = 0; r < kRegs; ++r) memcpy(d + 64 * r, scratch_byte(w, 0, a.address[0] + 4 * unsigned(r)), 256);
+      return next(i);
+    }
+  }
   for (u64 m = a.mask; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
     const u64 bit = u64(1) << l;
@@ -149,6 +162,12 @@ GPU_INLINE const Inst* store(Wave& w, const Inst* i) {
     }
     for (int l = 0; l < 64; ++l) store_lane<E, kRegs>(s, reinterpret_cast<u8*>(a.address[l]), l);
     return next(i);
+  }
+  if constexpr (size % 4 == 0) {
+    if (scratch_rows(a)) {
+      for (int r = 0; r < kRegs; ++r) memcpy(scratch_byte(w, 0, a.address[0] + 4 * unsigned(r)), s + 64 * r, 256);
+      return next(i);
+    }
   }
   for (u64 m = a.mask; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);

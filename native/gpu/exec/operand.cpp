@@ -63,6 +63,10 @@ constexpr bool is_dpp(u8 format) { return format == u8(Format::DPP); }
 
 }  // namespace
 
+void blend_rows(Wave& w, u32* dst, const u32* src, int rows) {
+  for (int r = 0; r < rows; ++r) blend(w, dst + 64 * r, src + 64 * r, w.exec);
+}
+
 const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, u64& mask) {
   if (rows == 0) return nullptr;
   const Source& s = i->src[k];

@@ -104,6 +104,8 @@ inline const u32* fetch(Wave& w, const Inst* i, int k, u32* room) {
   }
 }
 
+// Results under EXEC.
+void blend_rows(Wave& w, u32* dst, const u32* src, int rows);
 // The general case: DPP, SDWA, op_sel, modifiers, special values. May clear lanes of `mask`.
 const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, u64& mask);
 // Modifiers of the result, then the write under `mask`. `out` is scratch.

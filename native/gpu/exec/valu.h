@@ -68,13 +68,16 @@ GPU_NOINLINE void valu_general(Wave& w, const Inst* i) {
 
 template <class Op>
 GPU_INLINE const Inst* valu(Wave& w, const Inst* i) {
-  if (GPU_LIKELY(w.exec == ~u64(0) && i->simple)) {
-    Buffers room;
+  if (GPU_LIKELY(i->simple)) {
     using A2 = std::conditional_t<Op::pairs, t_u64, typename Op::A>;
     using B2 = std::conditional_t<Op::pairs && Op::n >= 2, t_u64, typename Op::B>;
     using C2 = std::conditional_t<Op::pairs && Op::n >= 3, t_u64, typename Op::C>;
-    each<Op>(row(w, i->dst), fetch<A2>(w, i, 0, room.src[0]), fetch<B2>(w, i, 1, room.src[1]),
+    Buffers room;
+    alignas(64) u32 out[128];
+    const bool all = w.exec == ~u64(0);
+    each<Op>(all ? row(w, i->dst) : out, fetch<A2>(w, i, 0, room.src[0]), fetch<B2>(w, i, 1, room.src[1]),
              fetch<C2>(w, i, 2, room.src[2]));
+    if (GPU_UNLIKELY(!all)) blend_rows(w, row(w, i->dst), out, Op::D::rows * (Op::pairs ? 2 : 1));
   } else {
     valu_general<Op>(w, i);
   }
