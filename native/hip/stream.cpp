@@ -189,8 +189,9 @@ void Stream::collect(std::vector<CompletionRef>& after, bool queued) {
 }
 
 void Stream::submitted(CompletionRef completion, bool in_queue) {
-  while (!in_flight_.empty() && in_flight_.front()->done()) in_flight_.pop_front();
-  in_flight_.push_back(completion);
+  while (!in_flight_.empty() && in_flight_.front().done->done()) in_flight_.pop_front();
+  in_flight_.push_back({completion, std::move(scratch_)});
+  scratch_.clear();
   last = std::move(completion);
   last_in_queue_ = in_queue;
 }
@@ -296,6 +297,7 @@ hipError_t Stream::host(std::function<void(hipError_t)> run) {
   CompletionRef completion = make_completion(&device);
   if (!completion) return hipErrorOutOfMemory;
   if (!worker_) worker_ = std::make_unique<HostWorker>();
+  scratch_.clear();
   worker_->push({pending(), std::move(run), completion});
   submitted(std::move(completion), false);
   return hipSuccess;

@@ -104,10 +104,16 @@ struct Stream {
   void collect(std::vector<CompletionRef>& after, bool queued);
   void submitted(CompletionRef completion, bool in_queue);
 
+  // A packet reads the signals it waits for until it has run, so their completions are kept with it.
+  struct InFlight {
+    CompletionRef done;
+    std::vector<CompletionRef> after;
+  };
+
   hsa_queue_t* queue_ = nullptr;
   bool last_in_queue_ = false;
-  std::deque<CompletionRef> in_flight_;
-  std::vector<CompletionRef> scratch_;
+  std::deque<InFlight> in_flight_;
+  std::vector<CompletionRef> scratch_;  // what the piece being submitted waits for
   std::unique_ptr<HostWorker> worker_;
 };
 

@@ -257,6 +257,52 @@ CASE(many_streams) {
   CHECK(right);
 }
 
+__global__ void step(unsigned* value, unsigned i) { *value = *value * 31 + i; }
+static void host_step(void* data) {
+  auto* value = static_cast<unsigned*>(data);
+  *value = *value * 31 + 7;
+}
+
+// A value handed from stream to stream by events alone: any wait that is lost changes the result.
+CASE(a_value_passed_around_by_events) {
+  constexpr int kStreams = 6, kSteps = 3000;
+  hipStream_t streams[kStreams];
+  hipEvent_t events[kStreams];
+  for (auto& s : streams) OK(hipStreamCreateWithFlags(&s, hipStreamNonBlocking));
+  for (auto& e : events) OK(hipEventCreateWithFlags(&e, hipEventDisableTiming));
+  unsigned *a, *b, expected = 1, seed = 12345;
+  OK(hipHostMalloc(&a, 4));
+  OK(hipHostMalloc(&b, 4));
+  *a = 1;
+  int previous = 0;
+  for (int i = 0; i < kSteps; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    int s = int(seed >> 24) % kStreams, kind = int(seed >> 16) % 16;
+    if (s != previous) {
+      OK(hipEventRecord(events[previous], streams[previous]));
+      OK(hipStreamWaitEvent(streams[s], events[previous], 0));
+    }
+    if (kind == 0) {
+      OK(hipMemcpyAsync(b, a, 4, hipMemcpyDefault, streams[s]));
+      OK(hipMemsetAsync(a, 0xff, 4, streams[s]));
+      OK(hipMemcpyAsync(a, b, 4, hipMemcpyDefault, streams[s]));
+    } else if (kind == 1) {
+      OK(hipLaunchHostFunc(streams[s], host_step, a));
+      expected = expected * 31 + 7;
+    } else {
+      step<<<1, 1, 0, streams[s]>>>(a, unsigned(i));
+      expected = expected * 31 + unsigned(i);
+    }
+    previous = s;
+  }
+  OK(hipDeviceSynchronize());
+  CHECK(*a == expected);
+  for (auto& s : streams) OK(hipStreamDestroy(s));
+  for (auto& e : events) OK(hipEventDestroy(e));
+  OK(hipHostFree(a));
+  OK(hipHostFree(b));
+}
+
 CASE(stream_attributes) {
   int least, greatest;
   OK(hipDeviceGetStreamPriorityRange(&least, &greatest));
