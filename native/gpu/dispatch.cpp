@@ -80,7 +80,7 @@ FaultReport report_of(const Launch& launch, WorkgroupContext& group, const Addre
 }  // namespace
 
 Dispatcher::Dispatcher(const DeviceModel& model, AddressSpace& memory)
-    : model_(model), memory_(memory), limits_(limits_from_environment()), scratch_(memory), wanted_threads_(threads_from_environment()) {}
+    : model_(model), memory_(memory), limits_(limits_from_environment()), scratch_(memory), models_(model), wanted_threads_(threads_from_environment()) {}
 
 Dispatcher::~Dispatcher() {
   {
@@ -179,16 +179,65 @@ void Dispatcher::work() {
   }
 }
 
-DispatchResult Dispatcher::run(Launch launch) {
-  Active active;
-  active.launch = std::move(launch);
-  // As many workgroups at once as the modelled device holds, by registers and LDS.
-  const Launch& l = active.launch;
+// As many workgroups at once as the modelled device holds, by registers and LDS.
+uint64_t Dispatcher::resident_limit(const Launch& l) const {
   const uint64_t waves_per_group = std::max<uint64_t>(1, (uint64_t{l.request.workgroup[0]} * l.request.workgroup[1] * l.request.workgroup[2] + kLanes - 1) / kLanes);
   const uint64_t waves_per_simd = std::clamp<uint64_t>(512 / std::max<uint64_t>(8, l.vgpr_count), 1, model_.waves_per_simd);
   uint64_t per_cu = std::max<uint64_t>(1, waves_per_simd * model_.simds_per_cu / waves_per_group);
   if (l.group_bytes) per_cu = std::min<uint64_t>(per_cu, std::max<uint64_t>(1, model_.lds_bytes_per_cu / l.group_bytes));
-  active.resident_limit = per_cu * model_.compute_units;
+  return per_cu * model_.compute_units;
+}
+
+DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile) {
+  using Result = WorkgroupContext::Result;
+  std::lock_guard serial(models_.mutex);
+  DispatchModel model(model_, models_, launch);
+  const uint64_t limit = resident_limit(launch);
+  const std::atomic<bool> never{false};
+  std::deque<std::unique_ptr<WorkgroupContext>> suspended;
+  std::unique_ptr<WorkgroupContext> spare;
+  DispatchResult result;
+  for (uint64_t next = 0; next < launch.group_count || !suspended.empty();) {
+    std::unique_ptr<WorkgroupContext> group;
+    // New workgroups first: a grid barrier is only passed when all are there.
+    const bool starting = next < launch.group_count && suspended.size() < limit;
+    if (starting) {
+      group = spare ? std::move(spare) : std::make_unique<WorkgroupContext>(scratch_);
+      if (!group->start(launch, model_, next)) {
+        result.ok = false;
+        result.refused = true;
+        result.fault.text = "rocm-perf: no scratch memory for kernel " + demangle(launch.kernel->name) + "\n";
+        return result;
+      }
+      ++next;
+      group->observer = model.begin(*group);
+    } else {
+      group = std::move(suspended.front());
+      suspended.pop_front();
+    }
+    const Result end = group->run(launch, limits_, memory_, never);
+    if (end == Result::Yielded) {
+      suspended.push_back(std::move(group));
+      continue;
+    }
+    add(result, *group);
+    if (end == Result::Faulted) {
+      result.ok = false;
+      result.fault = report_of(launch, *group, memory_);
+      return result;
+    }
+    model.finished(*group);
+    spare = std::move(group);
+  }
+  profile = model.profile(request, wanted_threads_);
+  return result;
+}
+
+DispatchResult Dispatcher::run(Launch launch) {
+  Active active;
+  active.launch = std::move(launch);
+  const Launch& l = active.launch;
+  active.resident_limit = resident_limit(l);
 
   std::unique_lock lock(mutex_);
   if (threads_.empty())

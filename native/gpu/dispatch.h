@@ -5,6 +5,7 @@
 #include <deque>
 #include <thread>
 
+#include "model/dispatch_model.h"
 #include "workgroup.h"
 
 namespace gpu {
@@ -15,17 +16,22 @@ class Dispatcher {
   ~Dispatcher();
 
   DispatchResult run(Launch launch);
+  // The same with the models watching: every workgroup on this thread, in order, so that the
+  // profile is the same whatever the host.
+  DispatchResult run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile);
 
  private:
   struct Active;
   void work();
   bool step(Active& active, std::unique_lock<std::mutex>& lock);
   std::unique_ptr<WorkgroupContext> context();
+  uint64_t resident_limit(const Launch& launch) const;
 
   const DeviceModel& model_;
   AddressSpace& memory_;
   Limits limits_;
   ScratchPool scratch_;
+  ModelState models_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Active*> active_;

@@ -27,6 +27,32 @@ class VirtualGpu final : public Gpu {
 
   DispatchResult run(const DispatchRequest& request) override {
     Launch launch;
+    DispatchResult refusal;
+    if (!prepared(launch, request, refusal)) return refusal;
+    Profiler* watching = profiler();
+    const ProfileRequest what = watching ? watching->want(request, launch.kernel->name) : ProfileRequest{};
+    if (!what.any()) return dispatcher_.run(std::move(launch));
+    const std::shared_ptr<CodeObject> object = launch.object;  // keeps the kernel's name
+    const std::string_view kernel = launch.kernel->name;
+    DispatchProfile profile;
+    DispatchResult result = run_profiled(std::move(launch), what, profile);
+    watching->done(request, kernel, result, profile);
+    return result;
+  }
+
+  DispatchResult profile(const DispatchRequest& request, const ProfileRequest& what, DispatchProfile& profile) override {
+    Launch launch;
+    DispatchResult refusal;
+    return prepared(launch, request, refusal) ? run_profiled(std::move(launch), what, profile) : refusal;
+  }
+
+ private:
+  DispatchResult run_profiled(Launch launch, const ProfileRequest& what, DispatchProfile& profile) {
+    launch.time_base = uint64_t{1} << 32;  // a clock that starts the same on every run
+    return dispatcher_.run_profiled(std::move(launch), what, profile);
+  }
+
+  bool prepared(Launch& launch, const DispatchRequest& request, DispatchResult& refusal) {
     launch.request = request;
     launch.memory = memory_.snapshot();
     launch.object = find(request.kernel_object);
@@ -34,19 +60,17 @@ class VirtualGpu final : public Gpu {
     std::string why = launch.kernel ? "" : "the packet's kernel object is not a kernel loaded on this device";
     if (why.empty()) why = prepare(launch, model_);
     if (!why.empty()) {
-      DispatchResult result;
-      result.ok = false;
-      result.refused = true;
-      result.fault.text = "rocm-perf: launch refused: " + why + "\n";
-      return result;
+      refusal.ok = false;
+      refusal.refused = true;
+      refusal.fault.text = "rocm-perf: launch refused: " + why + "\n";
+      return false;
     }
     using namespace std::chrono;
     const uint64_t now_ns = uint64_t(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
     launch.time_base = uint64_t(double(now_ns) * model_.clock_mhz / 1000.0);
-    return dispatcher_.run(std::move(launch));
+    return true;
   }
 
- private:
   std::shared_ptr<CodeObject> find(uint64_t descriptor) {
     std::shared_lock lock(mutex_);
     for (auto& weak : objects_)

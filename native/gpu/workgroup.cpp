@@ -179,8 +179,9 @@ WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limit
       if (states[i] != State::Ready) continue;
       Wave& wave = *waves[i];
       const uint64_t before = wave.executed;
-      Stop stop = run_wave(wave, *launch.program, kTurn);
-      while (stop == Stop::Fault && retry_unmapped(wave, memory)) stop = run_wave(wave, *launch.program, kTurn);
+      auto turn = [&] { return observer ? run_wave_observed(wave, *launch.program, kTurn, *observer) : run_wave(wave, *launch.program, kTurn); };
+      Stop stop = turn();
+      while (stop == Stop::Fault && retry_unmapped(wave, memory)) stop = turn();
       used += wave.executed - before;
       switch (stop) {
         case Stop::Barrier: states[i] = State::AtBarrier; ++waiting; progress = true; break;

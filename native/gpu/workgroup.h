@@ -51,6 +51,7 @@ struct WorkgroupContext {
   std::vector<uint64_t> writes;  // stores done when the wave last passed a barrier
   uint64_t naps = 0;             // slices in which every wave slept
   uint32_t live = 0;
+  Observer* observer = nullptr;  // told of every instruction, where set
 
  private:
   bool over_limit(Wave& wave, const Limits& limits) const;

@@ -1,0 +1,62 @@
+// Tags of a set-associative cache with least-recently-used replacement.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace gpu {
+
+class TagCache {
+ public:
+  static constexpr uint32_t kNone = 0xffffffffu;
+  struct Found { uint32_t at; bool hit; };
+
+  TagCache(uint32_t sets, uint32_t ways) : sets_(sets), ways_(ways), tags_(size_t(sets) * ways, kNone), used_(tags_.size()) {}
+
+  // Where the line is, made most recent; or the least recent place of its set, still holding what
+  // it held: the caller looks at it and calls place().
+  Found find(uint32_t set, uint32_t line) {
+    const size_t from = size_t(set) * ways_;
+    const uint32_t* tags = &tags_[from];
+    uint32_t at = kNone;
+    for (uint32_t w = 0; w < ways_; ++w) at = tags[w] == line ? w : at;
+    if (at != kNone) {
+      used_[from + at] = ++clock_;
+      return {uint32_t(from + at), true};
+    }
+    const uint32_t* used = &used_[from];
+    uint32_t oldest = 0, least = used[0];
+    for (uint32_t w = 1; w < ways_; ++w) {
+      const bool older = used[w] < least;
+      least = older ? used[w] : least;
+      oldest = older ? w : oldest;
+    }
+    return {uint32_t(from + oldest), false};
+  }
+  bool holds(uint32_t set, uint32_t line) const {
+    const uint32_t* tags = &tags_[size_t(set) * ways_];
+    bool found = false;
+    for (uint32_t w = 0; w < ways_; ++w) found |= tags[w] == line;
+    return found;
+  }
+  void place(uint32_t at, uint32_t line) {
+    tags_[at] = line;
+    used_[at] = ++clock_;
+  }
+  void clear() {
+    std::fill(tags_.begin(), tags_.end(), kNone);
+    std::fill(used_.begin(), used_.end(), 0u);
+    clock_ = 0;
+  }
+  uint32_t tag(uint32_t at) const { return tags_[at]; }
+  uint32_t sets() const { return sets_; }
+  uint32_t size() const { return uint32_t(tags_.size()); }
+
+ private:
+  uint32_t sets_, ways_;
+  std::vector<uint32_t> tags_, used_;
+  uint32_t clock_ = 0;
+};
+
+}  // namespace gpu

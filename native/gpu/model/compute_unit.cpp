@@ -1,0 +1,470 @@
+#include "compute_unit.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gpu {
+namespace {
+
+constexpr uint64_t kQuad = 4;
+constexpr uint64_t kWaveStart = 16;         // from the launch to the first instruction
+constexpr uint64_t kAddressQueue = 128;     // cycles of work the addresser takes before issue stalls
+constexpr uint64_t kLdsQueue = 64;
+enum Category : uint8_t { kSmem = 1, kSalu = 2, kVmem = 3, kFlat = 4, kLds = 5, kValu = 6, kJump = 7, kNext = 8, kImmediate = 9, kMessage = 11 };
+enum WaveState : uint8_t { kIdle = 1, kExec = 2, kWaiting = 3, kStalled = 4 };
+
+bool overlaps(const RegisterSpan& a, const RegisterSpan& b) {
+  return a.count && b.count && a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
+}  // namespace
+
+void WorkSource::refill(ComputeUnit& cu, uint64_t time, uint32_t engine) {
+  while (next < groups.size() && cu.fits(uint32_t(groups[next]->waves.size()))) {
+    const GroupTrace& group = *groups[next++];
+    const uint64_t start = std::max(time, engine_free[engine]);
+    engine_free[engine] = start + launch_cycles * group.waves.size();
+    cu.start(group, start, launch_cycles);
+  }
+}
+
+ComputeUnit::ComputeUnit(const DeviceModel& device, const Parameters& parameters, const StaticTable& table, XccMemory& memory,
+                         const Residency& residency, uint32_t sqc)
+    : device_(device),
+      parameters_(parameters),
+      table_(table),
+      memory_(memory),
+      residency_(residency),
+      sqc_(sqc),
+      l1_sets_(std::max<uint32_t>(1, uint32_t(parameters.l1_bytes / kLineBytes / parameters.l1_ways))),
+      l1_(l1_sets_, parameters.l1_ways),
+      l1_ready_(l1_.size()) {
+  ready_.fill(kNever);
+  simd_next_.fill(kNever);
+}
+
+bool ComputeUnit::fits(uint32_t waves) const {
+  const uint32_t limit = waves == 1 ? residency_.waves_per_simd * kSimds : residency_.groups_per_cu;
+  if (group_count_ >= limit) return false;
+  if (residency_.lds_per_group && lds_used_ + residency_.lds_per_group > residency_.lds_per_cu) return false;
+  uint32_t room = 0;
+  for (uint32_t used : simd_waves_) room += residency_.waves_per_simd - used;
+  return room >= waves;
+}
+
+void ComputeUnit::start(const GroupTrace& trace, uint64_t time, uint32_t interval) {
+  const uint32_t g = uint32_t(__builtin_ctzll(~group_mask_));
+  group_mask_ |= uint64_t(1) << g;
+  SimGroup& group = groups_[g];
+  group = {};
+  group.live = group.size = uint32_t(trace.waves.size());
+  ++group_count_;
+  ++counts.groups;
+  lds_used_ += residency_.lds_per_group;
+  if (live_ == 0) busy_since_ = time;
+  for (uint32_t i = 0; i < group.size; ++i) {
+    uint32_t simd = next_simd_;
+    for (uint32_t k = 0; k < kSimds; ++k) {
+      const uint32_t candidate = (next_simd_ + k) % kSimds;
+      if (simd_waves_[candidate] < simd_waves_[simd]) simd = candidate;
+    }
+    next_simd_ = (simd + 1) % kSimds;
+    uint32_t w = simd;
+    while (slots_[w].trace) w += kSimds;
+    SimWave& wave = slots_[w];
+    wave = {};
+    wave.trace = &trace.waves[i];
+    wave.step = wave.trace->steps.data();
+    wave.steps_end = wave.step + wave.trace->steps.size();
+    wave.data = wave.trace->data.data();
+    wave.start = time + uint64_t(i) * interval;
+    wave.group = g;
+    wave.simd = simd;
+    wave.slot = w / kSimds;
+    group.members[i] = uint8_t(w);
+    ready_[w] = wave.start + kWaveStart;
+    ++simd_waves_[simd];
+    ++live_;
+    ++counts.waves;
+    counts.valu_lane_quads += wave.trace->valu_lane_quads;
+    if (trace_occupancy) occupancy.push_back({wave.start, shader_engine, cu, simd, wave.slot, true});
+    if (trace_simds >> simd & 1) {
+      wave.att = int32_t(waves.size());
+      AttWave att;
+      att.shader_engine = shader_engine;
+      att.cu = cu;
+      att.simd = simd;
+      att.slot = wave.slot;
+      att.id = slot_uses_[w]++;
+      att.begin = wave.att_until = wave.start;
+      waves.push_back(std::move(att));
+    }
+    refresh(simd);
+  }
+}
+
+void ComputeUnit::refresh(uint32_t simd) {
+  uint64_t best = kNever;
+  uint32_t at = simd;
+  for (uint32_t w = simd; w < residency_.waves_per_simd * kSimds; w += kSimds) {
+    const bool sooner = ready_[w] < best;
+    best = sooner ? ready_[w] : best;
+    at = sooner ? w : at;
+  }
+  simd_next_[simd] = best;
+  simd_best_[simd] = at;
+  next_ = std::min(std::min(simd_next_[0], simd_next_[1]), std::min(simd_next_[2], simd_next_[3]));
+}
+
+void ComputeUnit::run(uint64_t until, WorkSource& source) {
+  while (next_ < until) {
+    uint32_t simd = 0;
+    while (simd_next_[simd] != next_) ++simd;
+    const uint32_t w = simd_best_[simd];
+    step(w, ready_[w], source);
+    refresh(simd);
+  }
+}
+
+uint64_t ComputeUnit::matrix_ready(const SimWave& wave, const StaticInst& s, uint64_t now) const {
+  uint64_t ready = now;
+  for (const auto& result : wave.results) {
+    if (result.ready <= ready) continue;
+    // The next matrix instruction may take the accumulator straight from the last one.
+    const bool chained = s.unit == Unit::Matrix && s.src[2].first == result.span.first && s.src[2].count == result.span.count;
+    const bool needs = (!chained && overlaps(s.src[2], result.span)) || overlaps(s.src[0], result.span) || overlaps(s.src[1], result.span) ||
+                       (s.unit != Unit::Matrix && overlaps(s.dst, result.span));
+    if (needs) ready = result.ready;
+  }
+  return ready;
+}
+
+uint64_t ComputeUnit::wait(SimWave& wave, const StaticInst& s, uint64_t now) {
+  uint64_t done = now;
+  std::vector<uint64_t>* waited = nullptr;
+  auto drain = [&](std::array<Open, 64>& ring, uint32_t& head, uint32_t& count, uint32_t keep) {
+    while (count > keep) {
+      const Open& open = ring[head];
+      done = std::max(done, open.done);
+      if (wave.att >= 0 && open.done > now) {
+        if (!waited) {
+          auto& list = waves[size_t(wave.att)].waits;
+          list.push_back({s.pc, {}});
+          waited = &list.back().waited_for;
+        }
+        waited->push_back(table_[open.step].pc);
+      }
+      head = (head + 1) & 63;
+      --count;
+    }
+  };
+  drain(wave.vm, wave.vm_head, wave.vm_count, s.vmcnt);
+  // Scalar loads come back in any order: with some of them open only zero is certain, and
+  // compilers ask for nothing else.
+  drain(wave.lgkm, wave.lgkm_head, wave.lgkm_count, s.lgkmcnt);
+  return done;
+}
+
+void ComputeUnit::note(SimWave& wave, const StaticInst& s, uint64_t time, uint64_t stall, uint64_t duration, uint8_t category, uint8_t stall_state) {
+  AttWave& att = waves[size_t(wave.att)];
+  auto state = [&](uint8_t what, uint64_t cycles) {
+    if (!cycles) return;
+    if (!att.timeline.empty() && att.timeline.back().state == what) att.timeline.back().duration += cycles;
+    else att.timeline.push_back({what, cycles});
+  };
+  if (time > wave.att_until) state(kIdle, time - wave.att_until);
+  state(stall_state, stall);
+  state(kExec, duration - stall);
+  wave.att_until = std::max(wave.att_until, time) + duration;
+  att.instructions.push_back({time, s.pc, uint32_t(stall), uint32_t(duration), category});
+}
+
+void ComputeUnit::arrive(SimGroup& group) {
+  if (!group.live || group.arrived < group.live) return;
+  const uint64_t release = group.latest + parameters_.barrier_cycles;
+  for (uint32_t i = 0; i < group.size; ++i) {
+    const uint32_t w = group.members[i];
+    if (w == 0xff || ready_[w] != kNever) continue;
+    SimWave& wave = slots_[w];
+    const uint64_t arrived = wave.arrived;
+    counts.wait_any += release - arrived;
+    if (wave.att >= 0) {
+      const StaticInst& s = table_[wave.step[-1] & ~kHasData];
+      note(wave, s, arrived, release - arrived, release - arrived + kQuad, kImmediate, kWaiting);
+    }
+    ready_[w] = release + kQuad;
+    refresh(wave.simd);
+  }
+  group.arrived = 0;
+  group.latest = 0;
+}
+
+void ComputeUnit::end_wave(uint32_t w, uint64_t now, WorkSource& source) {
+  SimWave& wave = slots_[w];
+  // A wave keeps its place until its stores are acknowledged.
+  const uint64_t end = std::max(now, wave.stores_done);
+  counts.wave_cycles += end - wave.start;
+  last_end_ = std::max(last_end_, end);
+  if (trace_occupancy) occupancy.push_back({end, shader_engine, cu, wave.simd, wave.slot, false});
+  if (wave.att >= 0) {
+    AttWave& att = waves[size_t(wave.att)];
+    if (end > wave.att_until) att.timeline.push_back({kIdle, end - wave.att_until});
+    att.end = end;
+  }
+  SimGroup& group = groups_[wave.group];
+  for (uint32_t i = 0; i < group.size; ++i)
+    if (group.members[i] == w) group.members[i] = 0xff;
+  const uint32_t g = wave.group;
+  ready_[w] = kNever;
+  wave.trace = nullptr;
+  --simd_waves_[wave.simd];
+  --live_;
+  --group.live;
+  group.latest = std::max(group.latest, now);
+  if (group.live) {
+    arrive(group);
+    return;
+  }
+  group_mask_ &= ~(uint64_t(1) << g);
+  --group_count_;
+  lds_used_ -= residency_.lds_per_group;
+  const bool emptied = live_ == 0;
+  if (emptied) counts.busy_cycles += end - std::min(end, busy_since_);
+  source.refill(*this, end, shader_engine % uint32_t(source.engine_free.size()));
+}
+
+uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const MemHeader& header, uint64_t issue) {
+  const uint32_t lines = header.lines;
+  const bool flat = s.cls <= InstClass::SCRATCH_ATOMIC;
+  const uint32_t kind = header.atomic ? 2 : header.write ? 1 : 0;
+  ++counts.ta_wavefronts[flat ? 1 : 0][kind];
+  // Four addresses of a line a cycle, one line a cycle, 64 bytes a cycle.
+  const uint64_t bytes = uint64_t(header.lanes) * header.bytes_per_lane;
+  const uint64_t cycles = std::max<uint64_t>({4, bytes / parameters_.l1_bytes_per_clock, lines});
+  const uint64_t begin = std::max(issue + kQuad, ta_free_);
+  ta_free_ = begin + cycles;
+  counts.ta_busy += cycles;
+  counts.tcp_accesses += header.accesses;
+  uint64_t done = begin + parameters_.l1_latency;
+  ++counts.td_loads;  // the data unit counts every instruction as a load (vcopy)
+  if (header.atomic) ++counts.td_atomics;
+  else if (header.write) ++counts.td_stores;
+  const bool atomic_return = header.atomic && s.returns;
+  if (header.atomic) counts.tcp_lanes_atomic[atomic_return] += header.lanes;
+  else if (header.write) counts.tcp_lanes_write += header.lanes;
+  else counts.tcp_lanes_read += header.lanes;
+  for (uint32_t k = 0; k < lines; ++k) {
+    const uint64_t line = *wave.data++;
+    const uint64_t at = begin + k * cycles / lines;
+    if (header.atomic) {
+      counts.tcc_atomics[atomic_return] += uint64_t(__builtin_popcountll(line & 3));
+      done = std::max(done, memory_.atomic(line, at, std::max(1u, header.lanes / std::max(1u, lines))));
+      continue;
+    }
+    if (header.write) {
+      counts.tcc_writes += uint64_t(__builtin_popcountll(line & 3));
+      const uint64_t acknowledged = memory_.write(line, at);
+      counts.tcc_write_latency += acknowledged - at;
+      done = std::max(done, acknowledged);
+      continue;
+    }
+    const uint32_t tag = uint32_t(line / kLineBytes);
+    const TagCache::Found found = l1_.find(tag & (l1_sets_ - 1), tag);
+    if (found.hit && !(line & kUncached)) {
+      ++counts.tcp_tag_hits;
+      done = std::max(done, std::max(at + parameters_.l1_latency, l1_ready_[found.at]));
+      continue;
+    }
+    if (!found.hit) l1_.place(found.at, tag);
+    const bool whole = parameters_.l1_request_bytes == kLineBytes;
+    const uint32_t halves = whole ? 3 : uint32_t(line & 3);
+    counts.tcc_reads += whole ? 1 : uint64_t(__builtin_popcount(halves));
+    // Returns share one port into the L1.
+    const uint64_t fill = (whole ? kLineBytes : 64 * uint64_t(__builtin_popcount(halves))) / parameters_.l1_fill_bytes_per_clock;
+    uint64_t back = memory_.read(line, at, halves, false);
+    fill_free_ = std::max(fill_free_ + fill, at);
+    back = std::max(back, fill_free_);
+    counts.tcc_read_latency += back - at;
+    l1_ready_[found.at] = back + parameters_.l1_latency;
+    done = std::max(done, back + parameters_.l1_latency);
+  }
+  return done;
+}
+
+void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
+  SimWave& wave = slots_[w];
+  if (wave.step == wave.steps_end) {  // a trace that was cut
+    end_wave(w, now, source);
+    return;
+  }
+  const uint32_t word = *wave.step;
+  const uint32_t id = word & ~kHasData;
+  const StaticInst& s = table_[id];
+  const uint32_t simd = wave.simd;
+  // Instructions come 32 bytes at a time.
+  if (const uint64_t block = s.fetch_address >> 5; block != wave.block) {
+    const bool jumped = block != wave.block + 1;
+    wave.block = block;
+    ++counts.ifetch;
+    const uint64_t there = memory_.fetch(sqc_, s.fetch_address, now);
+    counts.ifetch_level += there - now + parameters_.fetch_latency;
+    if (there > now || (jumped && wave.step == wave.trace->steps.data())) {
+      ready_[w] = there + (jumped ? parameters_.fetch_latency : 0);
+      return;
+    }
+  }
+  ++wave.step;
+  ++counts.steps;
+  uint64_t issue = now, next = 0, duration = kQuad;
+  uint8_t category = kMessage;
+  const uint64_t ready = wave.results_until > now ? matrix_ready(wave, s, now) : now;
+  switch (s.unit) {
+    case Unit::Valu:
+      issue = std::max(ready, valu_free_[simd]);
+      valu_free_[simd] = issue + s.cycles;
+      next = issue + kQuad;
+      counts.active_valu += s.cycles / kQuad;
+      category = kValu;
+      break;
+    case Unit::Matrix: {
+      issue = std::max({ready, valu_free_[simd], matrix_free_[simd]});
+      valu_free_[simd] = issue + kQuad;
+      matrix_free_[simd] = issue + s.cycles;
+      next = issue + kQuad;
+      counts.matrix_busy += s.cycles;
+      counts.active_valu += 1;
+      auto& result = wave.results[wave.result_at++ & 3];
+      result = {s.dst, issue + s.cycles + kQuad};
+      wave.results_until = std::max(wave.results_until, result.ready);
+      category = kValu;
+      break;
+    }
+    case Unit::Salu:
+      issue = std::max(now, scalar_free_[simd]);
+      scalar_free_[simd] = issue + kQuad;
+      next = issue + s.cycles;
+      ++counts.active_scalar;
+      category = kSalu;
+      break;
+    case Unit::Smem: {
+      issue = std::max(now, smem_free_[simd]);
+      smem_free_[simd] = issue + kQuad;
+      next = issue + kQuad;
+      ++counts.active_scalar;
+      category = kSmem;
+      uint64_t done = issue + parameters_.scalar_latency;
+      if (word & kHasData) {
+        const MemHeader header = std::bit_cast<MemHeader>(*wave.data++);
+        for (uint32_t k = 0; k < header.lines; ++k) {
+          const uint64_t line = *wave.data++;
+          if (header.write) memory_.scalar_write(sqc_, line, issue);
+          else done = std::max(done, memory_.scalar_read(sqc_, line, issue, header.bytes_per_lane / 4u));
+        }
+      }
+      counts.smem_level += done - issue;
+      if (wave.lgkm_count < 64) push(wave.lgkm, wave.lgkm_head, wave.lgkm_count, {done, id});
+      break;
+    }
+    case Unit::Vmem: {
+      category = s.cls >= InstClass::FLAT_LOAD && s.cls <= InstClass::FLAT_ATOMIC ? kFlat : kVmem;
+      issue = std::max(ready, vmem_free_[simd]);
+      if (ta_free_ > issue + kAddressQueue) issue = ta_free_ - kAddressQueue;
+      if (wave.vm_count == 63) {  // the counter is full: the oldest must be back
+        issue = std::max(issue, wave.vm[wave.vm_head].done);
+        wave.vm_head = (wave.vm_head + 1) & 63;
+        --wave.vm_count;
+      }
+      vmem_free_[simd] = issue + kQuad;
+      next = issue + kQuad;
+      ++(s.cls <= InstClass::SCRATCH_ATOMIC ? counts.active_flat : counts.active_vmem);
+      if (!(word & kHasData)) break;  // cache control, or no lane
+      ++counts.vmem;
+      const MemHeader header = std::bit_cast<MemHeader>(*wave.data++);
+      uint64_t done = vector_memory(wave, s, header, issue);
+      if (wave.vm_count) done = std::max(done, wave.vm[(wave.vm_head + wave.vm_count - 1) & 63].done);  // in order
+      counts.vmem_level += done - issue;
+      if (header.write) wave.stores_done = std::max(wave.stores_done, done);
+      push(wave.vm, wave.vm_head, wave.vm_count, {done, id});
+      if (s.flat && wave.lgkm_count < 64) push(wave.lgkm, wave.lgkm_head, wave.lgkm_count, {done, id});
+      if (header.lds_passes) {
+        counts.lds_active += header.lds_passes + header.lds_conflicts;
+        counts.lds_conflicts += header.lds_conflicts;
+        lds_free_ += header.lds_passes + header.lds_conflicts;
+      }
+      break;
+    }
+    case Unit::Lds: {
+      category = kLds;
+      issue = std::max(ready, lds_issue_[simd]);
+      if (lds_free_ > issue + kLdsQueue) issue = lds_free_ - kLdsQueue;
+      next = issue + kQuad;
+      ++counts.active_lds;
+      MemHeader header;
+      header.lds_passes = 2;  // permutations use the crossbar, not the banks
+      if (word & kHasData) header = std::bit_cast<MemHeader>(*wave.data++);
+      const uint64_t conflicts = header.lds_conflicts * uint64_t(parameters_.lds_conflict_millicycles) / 1000;
+      lds_issue_[simd] = issue + std::max<uint64_t>(parameters_.lds_instruction_cycles, header.lds_conflicts ? parameters_.lds_instruction_base + conflicts : header.lds_passes * 4u);
+      const uint64_t begin = std::max(issue, lds_free_);
+      lds_free_ = begin + header.lds_passes + conflicts;
+      const uint64_t done = begin + parameters_.lds_latency + header.lds_passes - std::min<uint64_t>(2, header.lds_passes) + conflicts;
+      if (word & kHasData) {
+        counts.lds_active += header.lds_passes + header.lds_conflicts;
+        counts.lds_conflicts += header.lds_conflicts;
+        counts.lds_atomic_returns += header.atomic;
+      }
+      counts.lds_level += done - issue;
+      counts.wait_inst_lds += issue - now;
+      if (wave.lgkm_count == 63) {
+        wave.lgkm_head = (wave.lgkm_head + 1) & 63;
+        --wave.lgkm_count;
+      }
+      push(wave.lgkm, wave.lgkm_head, wave.lgkm_count, {done, id});
+      break;
+    }
+    case Unit::Branch: {
+      issue = std::max(now, branch_free_[simd]);
+      branch_free_[simd] = issue + kQuad;
+      const bool taken = wave.step != wave.steps_end && table_[*wave.step & ~kHasData].pc != s.pc + 4u * s.words;
+      duration = taken ? parameters_.branch_taken_cycles : parameters_.branch_not_taken_cycles;
+      next = issue + duration;
+      category = taken ? kJump : kNext;
+      ++counts.active_misc;
+      break;
+    }
+    case Unit::Wait: {
+      const uint64_t done = wait(wave, s, now);
+      counts.wait_any += done - now;
+      if (wave.att >= 0) note(wave, s, now, done - now, done - now + kQuad, kImmediate, kWaiting);
+      ready_[w] = done + kQuad;
+      return;
+    }
+    case Unit::Barrier: {
+      SimGroup& group = groups_[wave.group];
+      ++group.arrived;
+      group.latest = std::max(group.latest, now);
+      wave.arrived = now;
+      ready_[w] = kNever;
+      arrive(group);
+      return;
+    }
+    case Unit::End:
+      ++counts.active_misc;
+      if (wave.att >= 0) note(wave, s, now, 0, kQuad, kMessage, kStalled);
+      end_wave(w, now + kQuad, source);
+      return;
+    case Unit::Idle:
+      duration = s.cycles;
+      next = now + s.cycles;
+      category = kImmediate;
+      break;
+    case Unit::Message:
+      next = now + kQuad;
+      ++counts.active_misc;
+      break;
+  }
+  counts.wait_inst += issue - now;
+  if (wave.att >= 0) note(wave, s, now, issue - now, issue - now + duration, category, kStalled);
+  ready_[w] = next;
+}
+
+}  // namespace gpu

@@ -1,0 +1,271 @@
+#include "counters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+namespace gpu {
+namespace {
+
+using C = InstClass;
+
+uint64_t sum(const EngineCounts& e, C first, C last) {
+  uint64_t total = 0;
+  for (size_t c = size_t(first); c <= size_t(last); ++c) total += e.classes[c];
+  return total;
+}
+uint64_t one(const EngineCounts& e, C cls) { return e.classes[size_t(cls)]; }
+
+struct ExactCounter { const char* name; uint64_t (*value)(const EngineCounts&); };
+struct CuCounter { const char* name; double (*value)(const CuCounts&); bool memory; };
+struct TccCounter { const char* name; const char* gfx90a; uint64_t (*value)(const TccCounts&); };
+struct SqcCounter { const char* name; uint64_t (*value)(const SqcCounts&); };
+
+#define CLASS(counter, cls) {counter, [](const EngineCounts& e) { return one(e, C::cls); }}
+#define EXACT(counter, expression) {counter, [](const EngineCounts& e) -> uint64_t { return expression; }}
+
+uint64_t loads(const EngineCounts& e) { return one(e, C::GLOBAL_LOAD) + one(e, C::FLAT_LOAD) + one(e, C::SCRATCH_LOAD) + one(e, C::BUFFER_LOAD); }
+uint64_t vmem(const EngineCounts& e) { return sum(e, C::GLOBAL_LOAD, C::BUFFER_CACHE); }
+
+// One per shader engine. What belongs to a name was settled against the vcopy counters, see
+// rocm_perf_lab/virtual/isa/classes.py.
+const ExactCounter kExact[] = {
+    EXACT("SQ_WAVES", e.waves),
+    EXACT("SQ_ITEMS", e.items),
+    EXACT("SQ_WAVES_EQ_64", e.full_waves),
+    EXACT("SQ_WAVES_LT_16", e.waves_by_lanes[0]),
+    EXACT("SQ_WAVES_LT_32", e.waves_by_lanes[1]),
+    EXACT("SQ_WAVES_LT_48", e.waves_by_lanes[2]),
+    EXACT("SQ_WAVES_LT_64", e.waves_by_lanes[3]),
+    EXACT("SPI_CSN_WAVE", e.waves),
+    EXACT("SPI_CSN_NUM_THREADGROUPS", e.groups),
+    EXACT("SQ_INSTS", sum(e, C::VALU, C::OTHER)),
+    EXACT("SQ_INSTS_VALU", sum(e, C::VALU, C::MFMA_XF32)),
+    EXACT("SQ_INSTS_MFMA", sum(e, C::MFMA_I8, C::MFMA_XF32)),
+    CLASS("SQ_INSTS_VALU_ADD_F16", VALU_ADD_F16), CLASS("SQ_INSTS_VALU_MUL_F16", VALU_MUL_F16),
+    CLASS("SQ_INSTS_VALU_FMA_F16", VALU_FMA_F16), CLASS("SQ_INSTS_VALU_TRANS_F16", VALU_TRANS_F16),
+    CLASS("SQ_INSTS_VALU_ADD_F32", VALU_ADD_F32), CLASS("SQ_INSTS_VALU_MUL_F32", VALU_MUL_F32),
+    CLASS("SQ_INSTS_VALU_FMA_F32", VALU_FMA_F32), CLASS("SQ_INSTS_VALU_TRANS_F32", VALU_TRANS_F32),
+    CLASS("SQ_INSTS_VALU_ADD_F64", VALU_ADD_F64), CLASS("SQ_INSTS_VALU_MUL_F64", VALU_MUL_F64),
+    CLASS("SQ_INSTS_VALU_FMA_F64", VALU_FMA_F64), CLASS("SQ_INSTS_VALU_TRANS_F64", VALU_TRANS_F64),
+    CLASS("SQ_INSTS_VALU_INT32", VALU_INT32), CLASS("SQ_INSTS_VALU_INT64", VALU_INT64), CLASS("SQ_INSTS_VALU_CVT", VALU_CVT),
+    CLASS("SQ_INSTS_VALU_MFMA_I8", MFMA_I8), CLASS("SQ_INSTS_VALU_MFMA_F16", MFMA_F16),
+    CLASS("SQ_INSTS_VALU_MFMA_BF16", MFMA_BF16), CLASS("SQ_INSTS_VALU_MFMA_F32", MFMA_F32),
+    CLASS("SQ_INSTS_VALU_MFMA_F64", MFMA_F64), CLASS("SQ_INSTS_VALU_MFMA_F8", MFMA_F8), CLASS("SQ_INSTS_VALU_MFMA_XF32", MFMA_XF32),
+    CLASS("SQ_INSTS_VALU_MFMA_MOPS_I8", MOPS_I8), CLASS("SQ_INSTS_VALU_MFMA_MOPS_F16", MOPS_F16),
+    CLASS("SQ_INSTS_VALU_MFMA_MOPS_BF16", MOPS_BF16), CLASS("SQ_INSTS_VALU_MFMA_MOPS_F32", MOPS_F32),
+    CLASS("SQ_INSTS_VALU_MFMA_MOPS_F64", MOPS_F64), CLASS("SQ_INSTS_VALU_MFMA_MOPS_F8", MOPS_F8),
+    CLASS("SQ_INSTS_VALU_MFMA_MOPS_XF32", MOPS_XF32),
+    CLASS("SQ_INSTS_SALU", SALU),
+    EXACT("SQ_INSTS_SMEM", sum(e, C::SMEM, C::SMEM_TIME)),
+    EXACT("SQ_INSTS_VMEM", vmem(e)),
+    EXACT("SQ_INSTS_VMEM_RD", loads(e)),
+    EXACT("SQ_INSTS_VMEM_WR", vmem(e) - loads(e) - one(e, C::BUFFER_CACHE)),
+    EXACT("SQ_INSTS_FLAT", sum(e, C::GLOBAL_LOAD, C::SCRATCH_ATOMIC)),
+    EXACT("SQ_INSTS_LDS", sum(e, C::LDS_LOAD, C::LDS_OTHER)),
+    CLASS("SQ_INSTS_BRANCH", BRANCH),
+    // The end of a wave is a message too.
+    EXACT("SQ_INSTS_SENDMSG", one(e, C::SENDMSG) + e.waves),
+    CLASS("SQ_INST_CYCLES_SALU", SALU),
+    EXACT("SQ_INST_CYCLES_SMEM", sum(e, C::SMEM, C::SMEM_TIME)),
+    EXACT("SQ_INST_CYCLES_VMEM_RD", loads(e)),
+    EXACT("SQ_INST_CYCLES_VMEM_WR", vmem(e) - loads(e) - one(e, C::BUFFER_CACHE)),
+};
+#undef CLASS
+#undef EXACT
+
+#define CU(counter, memory, expression) {counter, [](const CuCounts& c) -> double { return double(expression); }, memory}
+double active(const CuCounts& c) { return double(c.active_valu + c.active_lds + c.active_vmem + c.active_flat + c.active_scalar + c.active_misc); }
+uint64_t wavefronts(const CuCounts& c, int space) { return c.ta_wavefronts[space][0] + c.ta_wavefronts[space][1] + c.ta_wavefronts[space][2]; }
+
+// Summed over the compute units of a shader engine. SQ counters of waves count quad-cycles.
+const CuCounter kSq[] = {
+    CU("SQ_WAVE_CYCLES", false, c.wave_cycles / 4.0),
+    CU("SQ_LEVEL_WAVES", false, c.wave_cycles),
+    CU("SQ_BUSY_CU_CYCLES", false, c.busy_cycles),
+    CU("SQ_WAIT_ANY", false, c.wait_any / 4.0),
+    CU("SQ_WAIT_INST_ANY", false, c.wait_inst / 4.0),
+    CU("SQ_WAIT_INST_LDS", false, c.wait_inst_lds / 4.0),
+    CU("SQ_ACTIVE_INST_ANY", false, active(c)),
+    CU("SQ_ACTIVE_INST_VALU", false, c.active_valu),
+    CU("SQ_ACTIVE_INST_SCA", false, c.active_scalar),
+    CU("SQ_ACTIVE_INST_LDS", false, c.active_lds),
+    CU("SQ_ACTIVE_INST_VMEM", false, c.active_vmem),
+    CU("SQ_ACTIVE_INST_FLAT", false, c.active_flat),
+    CU("SQ_ACTIVE_INST_MISC", false, c.active_misc),
+    CU("SQ_THREAD_CYCLES_VALU", false, c.valu_lane_quads),
+    CU("SQ_VALU_MFMA_BUSY_CYCLES", false, c.matrix_busy),
+    CU("SQ_LDS_IDX_ACTIVE", false, c.lds_active),
+    CU("SQ_LDS_BANK_CONFLICT", false, c.lds_conflicts),
+    CU("SQ_LDS_ATOMIC_RETURN", false, c.lds_atomic_returns),
+    CU("SQ_IFETCH", false, c.ifetch),
+    CU("SQ_IFETCH_LEVEL", false, c.ifetch_level),
+    CU("SQ_INST_LEVEL_VMEM", false, c.vmem_level),
+    CU("SQ_INST_LEVEL_SMEM", false, c.smem_level),
+    CU("SQ_INST_LEVEL_LDS", false, c.lds_level),
+};
+
+// One per compute unit.
+const CuCounter kVectorMemory[] = {
+    CU("TA_TOTAL_WAVEFRONTS", true, wavefronts(c, 0) + wavefronts(c, 1)),
+    CU("TA_FLAT_WAVEFRONTS", true, wavefronts(c, 1)),
+    CU("TA_FLAT_READ_WAVEFRONTS", true, c.ta_wavefronts[1][0]),
+    CU("TA_FLAT_WRITE_WAVEFRONTS", true, c.ta_wavefronts[1][1]),
+    CU("TA_FLAT_ATOMIC_WAVEFRONTS", true, c.ta_wavefronts[1][2]),
+    CU("TA_BUFFER_WAVEFRONTS", true, wavefronts(c, 0)),
+    CU("TA_BUFFER_READ_WAVEFRONTS", true, c.ta_wavefronts[0][0]),
+    CU("TA_BUFFER_WRITE_WAVEFRONTS", true, c.ta_wavefronts[0][1]),
+    CU("TA_BUFFER_ATOMIC_WAVEFRONTS", true, c.ta_wavefronts[0][2]),
+    CU("TA_TA_BUSY", true, c.ta_busy),
+    CU("TD_LOAD_WAVEFRONT", true, c.td_loads),
+    CU("TD_STORE_WAVEFRONT", true, c.td_stores),
+    CU("TD_ATOMIC_WAVEFRONT", true, c.td_atomics),
+    CU("TCP_TA_TCP_STATE_READ", true, wavefronts(c, 0) + wavefronts(c, 1)),
+    CU("TCP_TOTAL_ACCESSES", true, c.tcp_lanes_read + c.tcp_lanes_write + c.tcp_lanes_atomic[0] + c.tcp_lanes_atomic[1]),
+    CU("TCP_TOTAL_READ", true, c.tcp_lanes_read),
+    CU("TCP_TOTAL_WRITE", true, c.tcp_lanes_write),
+    CU("TCP_TOTAL_ATOMIC_WITHOUT_RET", true, c.tcp_lanes_atomic[0]),
+    CU("TCP_TOTAL_ATOMIC_WITH_RET", true, c.tcp_lanes_atomic[1]),
+    CU("TCP_TOTAL_CACHE_ACCESSES", true, c.tcp_accesses),
+    CU("TCP_UTCL1_REQUEST", true, c.tcp_accesses),
+    CU("TCP_TCC_READ_REQ", true, c.tcc_reads),
+    CU("TCP_TCC_WRITE_REQ", true, c.tcc_writes),
+    CU("TCP_TCC_ATOMIC_WITHOUT_RET_REQ", true, c.tcc_atomics[0]),
+    CU("TCP_TCC_ATOMIC_WITH_RET_REQ", true, c.tcc_atomics[1]),
+    CU("TCP_TCC_READ_REQ_LATENCY", true, c.tcc_read_latency),
+    CU("TCP_TCC_WRITE_REQ_LATENCY", true, c.tcc_write_latency),
+};
+#undef CU
+
+#define TCC(counter, older, expression) {counter, older, [](const TccCounts& c) -> uint64_t { return expression; }}
+const TccCounter kTcc[] = {
+    TCC("TCC_HIT", "TCC_HIT", c.hit),
+    TCC("TCC_MISS", "TCC_MISS", c.miss),
+    TCC("TCC_REQ", "TCC_REQ", c.read + c.write + c.atomic),
+    TCC("TCC_READ", "TCC_READ", c.read),
+    TCC("TCC_WRITE", "TCC_WRITE", c.write),
+    TCC("TCC_ATOMIC", "TCC_ATOMIC", c.atomic),
+    TCC("TCC_RW_REQ", "TCC_RW_REQ", c.read + c.write + c.atomic - c.uncached),
+    TCC("TCC_UC_REQ", "TCC_UC_REQ", c.uncached),
+    TCC("TCC_EA0_RDREQ", "TCC_EA_RDREQ", c.ea_read),
+    TCC("TCC_EA0_RDREQ_32B", "TCC_EA_RDREQ_32B", c.ea_read_32),
+    TCC("TCC_EA0_RDREQ_DRAM", "TCC_EA_RDREQ_DRAM", c.ea_read),
+    TCC("TCC_EA0_RDREQ_LEVEL", "TCC_EA_RDREQ_LEVEL", c.ea_read_level),
+    TCC("TCC_BUBBLE", nullptr, c.ea_read_128),
+    TCC("TCC_EA0_WRREQ", "TCC_EA_WRREQ", c.ea_write),
+    TCC("TCC_EA0_WRREQ_64B", "TCC_EA_WRREQ_64B", c.ea_write_64),
+    TCC("TCC_EA0_WRREQ_DRAM", "TCC_EA_WRREQ_DRAM", c.ea_write),
+    TCC("TCC_EA0_ATOMIC", "TCC_EA_ATOMIC", c.ea_atomic),
+    TCC("TCC_WRITEBACK", "TCC_WRITEBACK", c.writeback + c.end_writeback),
+    TCC("TCC_NORMAL_WRITEBACK", "TCC_NORMAL_WRITEBACK", c.writeback),
+    TCC("TCC_ALL_TC_OP_WB_WRITEBACK", "TCC_ALL_TC_OP_WB_WRITEBACK", c.end_writeback),
+    TCC("TCC_NORMAL_EVICT", "TCC_NORMAL_EVICT", c.evict),
+};
+#undef TCC
+
+#define SQC(counter, expression) {counter, [](const SqcCounts& c) -> uint64_t { return expression; }}
+const SqcCounter kSqc[] = {
+    SQC("SQC_ICACHE_REQ", c.inst_requests),
+    SQC("SQC_ICACHE_HITS", c.inst_hits),
+    SQC("SQC_ICACHE_MISSES", c.inst_misses),
+    SQC("SQC_ICACHE_MISSES_DUPLICATE", c.inst_duplicates),
+    SQC("SQC_DCACHE_REQ", c.data_requests),
+    SQC("SQC_DCACHE_HITS", c.data_hits),
+    SQC("SQC_DCACHE_MISSES", c.data_misses),
+    SQC("SQC_DCACHE_MISSES_DUPLICATE", c.data_duplicates),
+    SQC("SQC_DCACHE_REQ_READ_1", c.data_reads[0]),
+    SQC("SQC_DCACHE_REQ_READ_2", c.data_reads[1]),
+    SQC("SQC_DCACHE_REQ_READ_4", c.data_reads[2]),
+    SQC("SQC_DCACHE_REQ_READ_8", c.data_reads[3]),
+    SQC("SQC_DCACHE_REQ_READ_16", c.data_reads[4]),
+    SQC("SQC_TC_DATA_READ_REQ", c.tc_data_reads),
+    SQC("SQC_TC_DATA_WRITE_REQ", c.tc_data_writes),
+    SQC("SQC_TC_INST_REQ", c.tc_inst_requests),
+    SQC("SQC_TC_REQ", c.tc_data_reads + c.tc_data_writes + c.tc_inst_requests),
+};
+#undef SQC
+
+// One per XCD, or per shader engine: the dispatch's length.
+constexpr const char* kPerXcc[] = {"GRBM_COUNT", "GRBM_GUI_ACTIVE"};
+constexpr const char* kPerEngine[] = {"SQ_BUSY_CYCLES", "SQ_CYCLES"};
+
+// gfx90a counts no FP8 or XF32 matrix operations.
+bool known(const char* name, bool gfx90a) {
+  return !gfx90a || (!std::strstr(name, "MFMA_F8") && !std::strstr(name, "XF32") && !std::strstr(name, "MOPS_F8"));
+}
+const char* tcc_name(const TccCounter& counter, bool gfx90a) { return gfx90a ? counter.gfx90a : counter.name; }
+
+}  // namespace
+
+const std::vector<const char*>& modelled_counters(std::string_view architecture) {
+  auto list = [](bool gfx90a) {
+    std::vector<const char*> names;
+    for (const auto& counter : kExact)
+      if (known(counter.name, gfx90a)) names.push_back(counter.name);
+    for (const auto& counter : kSq) names.push_back(counter.name);
+    for (const auto& counter : kVectorMemory) names.push_back(counter.name);
+    for (const auto& counter : kTcc)
+      if (const char* name = tcc_name(counter, gfx90a)) names.push_back(name);
+    for (const auto& counter : kSqc) names.push_back(counter.name);
+    names.insert(names.end(), std::begin(kPerXcc), std::end(kPerXcc));
+    names.insert(names.end(), std::begin(kPerEngine), std::end(kPerEngine));
+    std::sort(names.begin(), names.end(), [](const char* a, const char* b) { return std::strcmp(a, b) < 0; });
+    return names;
+  };
+  static const std::vector<const char*> gfx942 = list(false), gfx90a = list(true), none;
+  return architecture == "gfx942" ? gfx942 : architecture == "gfx90a" ? gfx90a : none;
+}
+
+std::vector<CounterValue> count(const CounterInput& input) {
+  std::vector<CounterValue> out;
+  const DeviceModel& device = input.device;
+  const bool gfx90a = device.architecture == "gfx90a";
+  const uint32_t engines = engines_per_xcc(device), cus = cus_per_xcc(device);
+  for (uint32_t x = 0; x < device.xccs; ++x) {
+    const XccResult& from = input.simulation.xccs[input.source_xcc[x]];
+    const double scale = input.scale[x], memory_scale = input.memory_scale[x];
+    for (const char* name : kPerXcc) out.push_back({name, x, 0, 0, double(input.cycles)});
+    for (uint32_t e = 0; e < engines; ++e) {
+      const EngineCounts& exact = input.engines[x * engines + e];
+      for (const auto& counter : kExact)
+        if (known(counter.name, gfx90a)) out.push_back({counter.name, x, e, 0, double(counter.value(exact))});
+      uint64_t busy = 0;
+      for (uint32_t i = e; i < from.cus.size(); i += engines) busy = std::max(busy, from.cus[i].busy_cycles);
+      out.push_back({"SQ_BUSY_CYCLES", x, e, 0, std::min(double(input.cycles), std::round(double(busy) * std::min(scale, 1.0)))});
+      out.push_back({"SQ_CYCLES", x, e, 0, double(input.cycles)});
+      for (const auto& counter : kSq) {
+        double total = 0;
+        for (uint32_t i = e; i < from.cus.size(); i += engines) total += counter.value(from.cus[i]);
+        out.push_back({counter.name, x, e, 0, std::round(total * scale)});
+      }
+    }
+    // Compute units that were not simulated share what the simulated ones stand for.
+    const uint32_t simulated = uint32_t(from.cus.size());
+    for (uint32_t i = 0; i < cus; ++i)
+      for (const auto& counter : kVectorMemory) {
+        double value = 0;
+        if (simulated == cus) value = counter.value(from.cus[i]);
+        else {
+          for (const CuCounts& c : from.cus) value += counter.value(c);
+          value /= cus;
+        }
+        out.push_back({counter.name, x, i % engines, i / engines, std::round(value * memory_scale)});
+      }
+    for (uint32_t channel = 0; channel < input.parameters.l2_channels; ++channel)
+      for (const auto& counter : kTcc)
+        if (const char* name = tcc_name(counter, gfx90a)) {
+          const double value = channel < from.channels.size() ? double(counter.value(from.channels[channel])) : 0;
+          out.push_back({name, x, 0, channel, std::round(value * memory_scale)});
+        }
+    for (const auto& counter : kSqc) {
+      double total = 0;
+      for (const SqcCounts& c : from.sqcs) total += double(counter.value(c));
+      out.push_back({counter.name, x, 0, 0, std::round(total * scale)});
+    }
+  }
+  std::stable_sort(out.begin(), out.end(), [](const CounterValue& a, const CounterValue& b) { return std::strcmp(a.name, b.name) < 0; });
+  return out;
+}
+
+}  // namespace gpu

@@ -1,0 +1,194 @@
+#include "dispatch_model.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+namespace gpu {
+namespace {
+
+// What is simulated in detail. A dispatch beyond this is sampled: first the workgroups of one XCD
+// only, then only the first of those; of a long wave only its beginning.
+constexpr size_t kDetailedSteps = 4'000'000, kDetailedBytes = size_t{768} << 20, kStepsPerWave = 16384;
+
+const Parameters& parameters_of(const DeviceModel& device) {
+  static constexpr Parameters kAll[] = {
+#include "model_parameters.inc"
+  };
+  for (const Parameters& parameters : kAll)
+    if (device.name == parameters.device) return parameters;
+  throw std::logic_error("no model parameters for " + device.name);
+}
+
+std::atomic<Profiler*> g_profiler{nullptr};
+
+uint64_t vmem_of(const Wave& wave) {
+  uint64_t total = 0;
+  for (size_t c = size_t(InstClass::GLOBAL_LOAD); c < size_t(InstClass::BUFFER_CACHE); ++c) total += wave.counts[c];
+  return total;
+}
+
+}  // namespace
+
+void set_profiler(Profiler* profiler) { g_profiler = profiler; }
+Profiler* profiler() { return g_profiler; }
+
+ModelState::ModelState(const DeviceModel& device) : parameters(parameters_of(device)) {}
+
+DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch)
+    : device_(device),
+      state_(state),
+      launch_(launch),
+      table_(*launch.program, state.parameters),
+      engines_(size_t(engines_per_xcc(device)) * device.xccs),
+      executed_(device.xccs),
+      vmem_(device.xccs) {}
+
+Observer* DispatchModel::begin(WorkgroupContext& group) {
+  if (!recorded(group.index)) return nullptr;
+  std::unique_ptr<GroupRecorder> recorder;
+  if (spare_.empty()) {
+    recorder = std::make_unique<GroupRecorder>(table_, state_.device_state.addresses, kStepsPerWave);
+  } else {
+    recorder = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  recorder->begin(group.index, group.waves, group.shape.waves());
+  open_.emplace_back(&group, std::move(recorder));
+  return open_.back().second.get();
+}
+
+void DispatchModel::finished(const WorkgroupContext& group) {
+  const uint32_t xcc = uint32_t(group.index % device_.xccs), per_xcc = engines_per_xcc(device_);
+  EngineCounts& engine = engines_[xcc * per_xcc + group.index / device_.xccs % per_xcc];
+  const uint32_t waves = group.shape.waves(), items = group.shape.items();
+  for (uint32_t i = 0; i < waves; ++i) {
+    const Wave& wave = *group.waves[i];
+    for (size_t c = 0; c < engine.classes.size(); ++c) engine.classes[c] += wave.counts[c];
+    engine.executed += wave.executed;
+    executed_[xcc] += wave.executed;
+    vmem_[xcc] += vmem_of(wave);
+    const uint32_t lanes = std::min<uint32_t>(kLanes, items - i * kLanes);
+    if (lanes == kLanes) ++engine.full_waves;
+    else ++engine.waves_by_lanes[lanes / 16];
+  }
+  engine.waves += waves;
+  engine.items += items;
+  ++engine.groups;
+  for (auto it = open_.begin(); it != open_.end(); ++it) {
+    if (it->first != &group) continue;
+    if (recorded(group.index)) keep(it->second->take());
+    spare_.push_back(std::move(it->second));
+    open_.erase(it);
+    break;
+  }
+}
+
+void DispatchModel::keep(GroupTrace group) {
+  for (const WaveTrace& wave : group.waves) cut_ |= wave.cut;
+  steps_ += group.steps();
+  bytes_ += group.bytes();
+  groups_.push_back(std::move(group));
+  if (steps_ <= kDetailedSteps && bytes_ <= kDetailedBytes) return;
+  if (all_xccs_ && device_.xccs > 1) {
+    all_xccs_ = false;
+    std::erase_if(groups_, [&](const GroupTrace& g) { return g.index % device_.xccs != 0; });
+    steps_ = bytes_ = 0;
+    for (const GroupTrace& g : groups_) {
+      steps_ += g.steps();
+      bytes_ += g.bytes();
+    }
+    return;
+  }
+  closed_ = true;
+}
+
+DispatchProfile DispatchModel::profile(const ProfileRequest& request, unsigned threads) {
+  const Parameters& p = state_.parameters;
+  SimulationInput input{.device = device_, .parameters = p, .table = table_};
+  input.threads = threads;
+  input.att = request.att;
+  input.att_select = request.att_select;
+  Residency& r = input.residency;
+  r.waves_per_simd = std::clamp<uint32_t>(512 / std::max<uint32_t>(8, launch_.vgpr_count), 1, device_.waves_per_simd);
+  r.groups_per_cu = p.max_workgroups_per_cu;
+  r.lds_per_cu = device_.lds_bytes_per_cu;
+  r.lds_per_group = (launch_.group_bytes + p.lds_granule_bytes - 1) / p.lds_granule_bytes * p.lds_granule_bytes;
+
+  // Open recorders of groups that end late may leave the list out of order.
+  std::stable_sort(groups_.begin(), groups_.end(), [](const GroupTrace& a, const GroupTrace& b) { return a.index < b.index; });
+  const uint32_t xccs = device_.xccs, cus = cus_per_xcc(device_);
+  input.groups.resize(xccs);
+  input.compute_units.assign(xccs, cus);
+  input.active_xccs = uint32_t(std::clamp<uint64_t>(launch_.group_count, 1, xccs));
+  for (const GroupTrace& group : groups_) input.groups[group.index % xccs].push_back(&group);
+  if (closed_ && !groups_.empty()) {
+    // Too few workgroups for every compute unit: as many as they fill.
+    const uint32_t waves = uint32_t(std::max<size_t>(1, groups_.front().waves.size()));
+    uint32_t per_cu = std::max(1u, std::min(waves == 1 ? 32u : r.groups_per_cu, r.waves_per_simd * 4 / waves));
+    if (r.lds_per_group) per_cu = std::max(1u, std::min(per_cu, r.lds_per_cu / r.lds_per_group));
+    const uint64_t launched = (launch_.group_count + xccs - 1) / xccs;  // on this XCD
+    const uint64_t on_a_cu = std::clamp<uint64_t>(launched / cus, 1, per_cu);
+    for (uint32_t x = 0; x < xccs; ++x)
+      input.compute_units[x] = uint32_t(std::clamp<uint64_t>(input.groups[x].size() / on_a_cu, 1, cus));
+  }
+  SimulationResult simulated = simulate(input, state_.device_state);
+
+  DispatchProfile profile;
+  CounterInput counting{.device = device_, .parameters = p, .engines = engines_, .simulation = simulated};
+  double longest = 0;
+  uint64_t detailed = 0, executed = 0;
+  for (uint32_t x = 0; x < xccs; ++x) {
+    const uint32_t from = input.groups[x].empty() && !all_xccs_ ? 0 : x;
+    const XccResult& result = simulated.xccs[from];
+    const double scale = result.steps ? double(executed_[x]) / double(result.steps) : 0;
+    counting.source_xcc.push_back(from);
+    counting.scale.push_back(scale);
+    counting.memory_scale.push_back(result.vmem ? double(vmem_[x]) / double(result.vmem) : scale);
+    executed += executed_[x];
+    if (from != x) continue;
+    detailed += result.steps;
+    // The rest of the work at the rate of the part simulated, on all compute units.
+    const double share = double(input.compute_units[x]) / cus;
+    const double left = double(executed_[x]) * share - double(result.steps);
+    double cycles = double(result.end);
+    if (left > 0) {
+      const bool steady = !cut_ && result.exhausted && result.exhausted_steps * 2 > result.steps;
+      const double rate = steady ? double(result.exhausted_steps) / double(result.exhausted) : double(result.steps) / double(std::max<uint64_t>(1, result.end));
+      cycles += left / rate;
+    }
+    longest = std::max(longest, cycles + double(result.write_back));
+    for (const CuCounts& cu : result.cus) profile.compute_units_used += cu.groups != 0;
+  }
+  if (!all_xccs_) profile.compute_units_used = uint32_t(std::min<uint64_t>(device_.compute_units, launch_.group_count));
+  const double mhz = device_.clock_mhz;
+  const double overhead = (p.launch_ns + p.finish_ns) * mhz / 1000.0;
+  profile.cycles = uint64_t(std::llround(longest + overhead));
+  profile.clock_mhz = mhz;
+  profile.duration_ns = uint64_t(std::llround(double(profile.cycles) * 1000.0 / mhz));
+  profile.detailed_fraction = executed ? double(detailed) / double(executed) : 1;
+  if (request.counters) {
+    counting.cycles = profile.cycles;
+    profile.counters = count(counting);
+  }
+  profile.waves = std::move(simulated.waves);
+  profile.occupancy = std::move(simulated.occupancy);
+  return profile;
+}
+
+}  // namespace gpu
+
+extern "C" void hsa_rocm_perf_set_profiler(void* profiler) { gpu::set_profiler(static_cast<gpu::Profiler*>(profiler)); }
+
+extern "C" int hsa_rocm_perf_counters(const char* architecture, char* text, unsigned long size) {
+  std::string all;
+  for (const char* name : gpu::modelled_counters(architecture)) all.append(name).append("\n");
+  if (size) {
+    const size_t copied = std::min<size_t>(size - 1, all.size());
+    std::memcpy(text, all.data(), copied);
+    text[copied] = 0;
+  }
+  return int(all.size());
+}

@@ -1,0 +1,47 @@
+// The models' view of one running dispatch: which workgroups are recorded, exact counts of all of
+// them, and the profile at the end.
+#pragma once
+
+#include <deque>
+
+#include "counters.h"
+#include "workgroup.h"
+
+namespace gpu {
+
+// Kept per device; dispatches are profiled one at a time.
+class ModelState {
+ public:
+  explicit ModelState(const DeviceModel& device);
+  const Parameters& parameters;
+  DeviceState device_state;
+  std::mutex mutex;
+};
+
+class DispatchModel {
+ public:
+  DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch);
+
+  // The observer for a workgroup about to run, or nullptr.
+  Observer* begin(WorkgroupContext& group);
+  void finished(const WorkgroupContext& group);
+  DispatchProfile profile(const ProfileRequest& request, unsigned threads);
+
+ private:
+  void keep(GroupTrace group);
+  bool recorded(uint64_t index) const { return !closed_ && (all_xccs_ || index % device_.xccs == 0); }
+
+  const DeviceModel& device_;
+  ModelState& state_;
+  const Launch& launch_;
+  StaticTable table_;
+  std::vector<EngineCounts> engines_;
+  std::vector<uint64_t> executed_, vmem_;      // per XCD
+  std::deque<GroupTrace> groups_;
+  std::vector<std::pair<WorkgroupContext*, std::unique_ptr<GroupRecorder>>> open_;
+  std::vector<std::unique_ptr<GroupRecorder>> spare_;
+  size_t steps_ = 0, bytes_ = 0;
+  bool all_xccs_ = true, closed_ = false, cut_ = false;
+};
+
+}  // namespace gpu

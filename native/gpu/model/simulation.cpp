@@ -1,0 +1,172 @@
+#include "simulation.h"
+
+#include <algorithm>
+#include <barrier>
+#include <thread>
+#include <tuple>
+
+namespace gpu {
+namespace {
+
+// Shorter than a trip to the L2, so that requests meet what was asked a quantum earlier.
+constexpr uint64_t kQuantum = 256;
+// Below this many instructions starting threads costs more than they bring.
+constexpr size_t kWorthThreads = 100'000;
+
+class XccSimulation {
+ public:
+  XccSimulation(const SimulationInput& input, uint32_t xcc, XccMemory& memory) : input_(input), memory_(memory) {
+    const uint32_t engines = engines_per_xcc(input.device), all = cus_per_xcc(input.device);
+    const uint32_t count = input.compute_units[xcc];
+    share_ = double(count) / all;
+    source_.groups = input.groups[xcc];
+    source_.launch_cycles = input.parameters.wave_launch_cycles;
+    source_.engine_free.assign(engines, 0);
+    for (uint32_t i = 0; i < count; ++i) {
+      // Compute units switched off at manufacture leave their scalar caches to one neighbour.
+      const uint32_t sqc = uint32_t(uint64_t(i) * input.parameters.sqcs_per_xcc / all);
+      auto cu = std::make_unique<ComputeUnit>(input.device, input.parameters, input.table, memory, input.residency, sqc);
+      cu->shader_engine = xcc * engines + i % engines;
+      cu->cu = i / engines;
+      if (input.att && (input.att_select.se_mask >> cu->shader_engine & 1)) {
+        cu->trace_occupancy = true;
+        if (cu->cu == input.att_select.target_cu) cu->trace_simds = input.att_select.simd_mask;
+      }
+      cus.push_back(std::move(cu));
+    }
+    // One workgroup to each compute unit in turn until none fits.
+    for (bool placed = true; placed && source_.next < source_.groups.size();) {
+      placed = false;
+      for (uint32_t i = 0; i < count && source_.next < source_.groups.size(); ++i) {
+        const GroupTrace& group = *source_.groups[source_.next];
+        if (!cus[i]->fits(uint32_t(group.waves.size()))) continue;
+        uint64_t& free = source_.engine_free[i % engines];
+        cus[i]->start(group, free, source_.launch_cycles);
+        free += source_.launch_cycles * group.waves.size();
+        ++source_.next;
+        placed = true;
+      }
+    }
+  }
+
+  uint64_t next() const {
+    uint64_t soonest = ~uint64_t(0);
+    for (const auto& cu : cus) soonest = std::min(soonest, cu->next());
+    return soonest;
+  }
+
+  void run(uint64_t start, uint64_t end) {
+    memory_.quantum(start, input_.active_xccs, share_);
+    for (auto& cu : cus)
+      if (cu->next() < end) cu->run(end, source_);
+    if (!exhausted && source_.next == source_.groups.size()) {
+      exhausted = end;
+      for (const auto& cu : cus) exhausted_steps += cu->counts.steps;
+    }
+  }
+
+  std::vector<std::unique_ptr<ComputeUnit>> cus;
+  uint64_t exhausted = 0, exhausted_steps = 0;
+
+ private:
+  const SimulationInput& input_;
+  XccMemory& memory_;
+  WorkSource source_;
+  double share_ = 1;
+};
+
+// Lines that left the XCDs in a quantum, in the order of the XCDs.
+void enter(TagCache& mall, const std::vector<FabricRequest>& requests) {
+  for (const FabricRequest& request : requests) {
+    const TagCache::Found found = mall.find(mall_set(request.line, mall.sets()), request.line);
+    if (!found.hit) mall.place(found.at, request.line);
+  }
+}
+
+}  // namespace
+
+SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
+  const uint32_t xccs = input.device.xccs;
+  if (state.memory.size() != xccs) state.memory.resize(xccs);
+  if (!state.mall && input.device.l3_bytes)
+    state.mall = std::make_unique<TagCache>(uint32_t(input.device.l3_bytes / kLineBytes / input.parameters.mall_ways), input.parameters.mall_ways);
+
+  std::vector<std::unique_ptr<XccSimulation>> running(xccs);
+  std::vector<uint32_t> used;
+  size_t steps = 0;
+  for (uint32_t x = 0; x < xccs; ++x) {
+    if (input.groups[x].empty()) continue;
+    if (!state.memory[x]) state.memory[x] = std::make_unique<XccMemory>(input.device, input.parameters, state.mall.get());
+    state.memory[x]->begin(input.parameters.l2_kept_between_dispatches != 0);
+    running[x] = std::make_unique<XccSimulation>(input, x, *state.memory[x]);
+    used.push_back(x);
+    for (const GroupTrace* group : input.groups[x]) steps += group->steps();
+  }
+
+  const unsigned workers = steps < kWorthThreads ? 1 : std::max(1u, std::min<unsigned>(input.threads, unsigned(used.size())));
+  uint64_t start = 0, end = 0;
+  bool more = true;
+  auto plan = [&] {
+    uint64_t soonest = ~uint64_t(0);
+    for (uint32_t x : used) soonest = std::min(soonest, running[x]->next());
+    more = soonest != ~uint64_t(0);
+    start = std::max(end, soonest / kQuantum * kQuantum);
+    end = start + kQuantum;
+  };
+  auto merge = [&]() noexcept {
+    if (state.mall)
+      for (uint32_t x : used) enter(*state.mall, state.memory[x]->fabric);
+    plan();
+  };
+  plan();
+  if (workers == 1) {
+    while (more) {
+      for (uint32_t x : used) running[x]->run(start, end);
+      merge();
+    }
+  } else {
+    std::barrier sync(workers, merge);
+    auto work = [&](unsigned me) {
+      while (more) {
+        for (size_t i = me; i < used.size(); i += workers) running[used[i]]->run(start, end);
+        sync.arrive_and_wait();
+      }
+    };
+    std::vector<std::thread> threads;
+    for (unsigned i = 1; i < workers; ++i) threads.emplace_back(work, i);
+    work(0);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  SimulationResult result;
+  result.xccs.resize(xccs);
+  for (uint32_t x : used) {
+    XccResult& out = result.xccs[x];
+    XccMemory& memory = *state.memory[x];
+    memory.fabric.clear();
+    for (auto& cu : running[x]->cus) {
+      out.end = std::max(out.end, cu->last_end());
+      out.steps += cu->counts.steps;
+      out.vmem += cu->counts.vmem;
+      out.cus.push_back(cu->counts);
+      std::move(cu->waves.begin(), cu->waves.end(), std::back_inserter(result.waves));
+      std::move(cu->occupancy.begin(), cu->occupancy.end(), std::back_inserter(result.occupancy));
+    }
+    out.exhausted = running[x]->exhausted;
+    out.exhausted_steps = running[x]->exhausted_steps;
+    if (!input.parameters.l2_kept_between_dispatches) {
+      out.write_back = memory.write_back();
+      if (state.mall) enter(*state.mall, memory.fabric);
+    }
+    out.channels = memory.channels;
+    out.sqcs = memory.sqcs;
+  }
+  std::stable_sort(result.occupancy.begin(), result.occupancy.end(),
+                   [](const AttOccupancy& a, const AttOccupancy& b) { return a.time < b.time; });
+  std::stable_sort(result.waves.begin(), result.waves.end(), [](const AttWave& a, const AttWave& b) {
+    return std::tie(a.shader_engine, a.simd, a.slot, a.id) < std::tie(b.shader_engine, b.simd, b.slot, b.id);
+  });
+  return result;
+}
+
+}  // namespace gpu

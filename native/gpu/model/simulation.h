@@ -1,0 +1,55 @@
+// The dispatch on the modelled device: workgroups over XCDs and compute units, all of them advanced
+// together in short quanta so that the outcome does not depend on the host's threads.
+#pragma once
+
+#include <memory>
+
+#include "compute_unit.h"
+
+namespace gpu {
+
+// What stays in a device between dispatches.
+struct DeviceState {
+  Addresses addresses;
+  std::unique_ptr<TagCache> mall;                  // where the device has one
+  std::vector<std::unique_ptr<XccMemory>> memory;  // per XCD, made when first used
+};
+
+struct SimulationInput {
+  const DeviceModel& device;
+  const Parameters& parameters;
+  const StaticTable& table;
+  Residency residency{};
+  // Workgroups per XCD, in order of launch; an empty list: that XCD is not simulated.
+  std::vector<std::vector<const GroupTrace*>> groups{};
+  std::vector<uint32_t> compute_units{};  // per XCD: how many of them are simulated
+  uint32_t active_xccs = 1;             // sharing Infinity Cache and HBM, simulated or not
+  bool att = false;
+  AttSelect att_select{};
+  unsigned threads = 1;
+};
+
+struct XccResult {
+  std::vector<CuCounts> cus;
+  std::vector<TccCounts> channels;
+  std::vector<SqcCounts> sqcs;
+  uint64_t end = 0;              // cycle of the last wave's end
+  uint64_t write_back = 0;       // cycles of the flush that follows
+  uint64_t exhausted = 0;        // cycle when the last workgroup had been started
+  uint64_t exhausted_steps = 0;  // wave-instructions by then
+  uint64_t steps = 0, vmem = 0;
+};
+
+struct SimulationResult {
+  std::vector<XccResult> xccs;
+  std::vector<AttWave> waves;
+  std::vector<AttOccupancy> occupancy;
+};
+
+SimulationResult simulate(const SimulationInput& input, DeviceState& state);
+
+// Position of a compute unit: they go round the shader engines of their XCD.
+inline uint32_t engines_per_xcc(const DeviceModel& device) { return std::max(1u, device.shader_engines / device.xccs); }
+inline uint32_t cus_per_xcc(const DeviceModel& device) { return std::max(1u, device.compute_units / device.xccs); }
+
+}  // namespace gpu

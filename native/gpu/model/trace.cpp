@@ -1,0 +1,283 @@
+#include "trace.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "lds_banks.h"
+
+namespace gpu {
+namespace {
+
+constexpr uint64_t kCodeBase = uint64_t{1} << 31;  // below every canonical address
+
+bool between(InstClass cls, InstClass first, InstClass last) { return cls >= first && cls <= last; }
+
+Unit unit_of(InstClass cls, const char* name) {
+  using C = InstClass;
+  if (between(cls, C::MFMA_I8, C::MFMA_XF32)) return Unit::Matrix;
+  if (cls <= C::VALU_CVT) return Unit::Valu;
+  if (cls == C::SALU) return Unit::Salu;
+  if (between(cls, C::SMEM, C::SMEM_TIME)) return Unit::Smem;
+  if (between(cls, C::GLOBAL_LOAD, C::BUFFER_CACHE)) return Unit::Vmem;
+  if (between(cls, C::LDS_LOAD, C::LDS_OTHER)) return Unit::Lds;
+  if (cls == C::BRANCH) return Unit::Branch;
+  if (cls == C::BARRIER) return Unit::Barrier;
+  if (cls == C::WAITCNT) return Unit::Wait;
+  if (cls == C::ENDPGM) return Unit::End;
+  if (cls == C::SENDMSG) return Unit::Message;
+  return std::strncmp(name, "s_sleep", 7) == 0 || std::strncmp(name, "s_nop", 5) == 0 ? Unit::Idle : Unit::Message;
+}
+
+// Multiplications of 32 and 64 bit integers run at a quarter of the rate.
+bool wide_integer(const char* name) {
+  return std::strncmp(name, "v_mul_lo_u32", 12) == 0 || std::strncmp(name, "v_mul_hi_", 9) == 0 ||
+         std::strncmp(name, "v_mad_u64", 9) == 0 || std::strncmp(name, "v_mad_i64", 9) == 0;
+}
+
+uint32_t matrix_cycles(Arch arch, const char* name) {
+  static constexpr MatrixCycles kTable[] = {
+#include "matrix_cycles.inc"
+  };
+  const char* architecture = arch == Arch::Gfx942 ? "gfx942" : "gfx90a";
+  for (const MatrixCycles& row : kTable)
+    if (std::strcmp(row.architecture, architecture) == 0 && std::strcmp(row.name, name) == 0) return row.cycles;
+  return 0;
+}
+
+RegisterSpan span_of(const Source& source, OpType type, uint32_t width) {
+  if (source.kind != Source::Vector) return {};
+  const uint32_t registers = width ? width : std::max<uint32_t>(1, width_of[size_t(type)]);
+  return {uint16_t(source.at / (kLanes * 4)), uint16_t(registers)};
+}
+
+}  // namespace
+
+StaticTable::StaticTable(const Program& program, const Parameters& parameters)
+    : base_(program.base()), arch_(program.arch()), parameters_(parameters), ids_(size_t(program.end() - program.base()) / 4 + 4) {}
+
+uint32_t StaticTable::add(const Inst& inst, size_t slot) {
+  const OpInfo& op = op_table[inst.op];
+  StaticInst s;
+  s.pc = inst.pc;
+  s.fetch_address = kCodeBase + inst.pc - base_;
+  s.cls = op.cls;
+  s.words = inst.words;
+  s.unit = unit_of(op.cls, op.name);
+  switch (s.unit) {
+    case Unit::Valu: {
+      const bool trans = op.cls == InstClass::VALU_TRANS_F16 || op.cls == InstClass::VALU_TRANS_F32 || op.cls == InstClass::VALU_TRANS_F64;
+      s.cycles = uint16_t(trans ? parameters_.trans_cycles : wide_integer(op.name) ? parameters_.wide_int_cycles : parameters_.valu_cycles);
+      break;
+    }
+    case Unit::Matrix: {
+      s.cycles = uint16_t(matrix_cycles(arch_, op.name));
+      // Unlisted ones take what the peak rate of their kind gives: 512 operations per unit of MOPS.
+      if (!s.cycles) s.cycles = uint16_t(std::max<uint32_t>(8, op.matrix >= 0 ? matrix_table[op.matrix].mops : 8));
+      break;
+    }
+    case Unit::Salu: s.cycles = uint16_t(parameters_.salu_cycles); break;
+    case Unit::Idle:
+      s.cycles = uint16_t(std::strncmp(op.name, "s_sleep", 7) == 0 ? 64 * std::max(1, inst.imm & 127) : 4 * ((inst.imm & 15) + 1));
+      break;
+    case Unit::Wait:
+      if (std::strcmp(op.name, "s_waitcnt") == 0) {
+        s.vmcnt = uint16_t((inst.imm & 15) | ((inst.imm >> 14) & 3) << 4);
+        s.lgkmcnt = uint16_t((inst.imm >> 8) & 15);
+      }
+      break;
+    default: break;
+  }
+  s.flat = between(op.cls, InstClass::FLAT_LOAD, InstClass::FLAT_ATOMIC);
+  s.returns = inst.glc;
+  const bool vector = s.unit == Unit::Valu || s.unit == Unit::Matrix;
+  if (vector && op.dst != OpType::None && op.dst_width) s.dst = {inst.dst, op.dst_width};
+  for (int k = 0; k < 3; ++k) {
+    // The accumulator of a matrix instruction is as wide as its result.
+    const bool accumulator = s.unit == Unit::Matrix && k == 2;
+    if (vector || s.unit == Unit::Vmem || s.unit == Unit::Lds) s.src[k] = span_of(inst.src[k], op.src[k], accumulator ? op.dst_width : 0);
+  }
+  table_.push_back(s);
+  ids_[slot] = uint32_t(table_.size());
+  return uint32_t(table_.size() - 1);
+}
+
+size_t GroupTrace::steps() const {
+  size_t total = 0;
+  for (const WaveTrace& wave : waves) total += wave.steps.size();
+  return total;
+}
+
+size_t GroupTrace::bytes() const {
+  size_t total = 0;
+  for (const WaveTrace& wave : waves) total += wave.steps.capacity() * 4 + wave.data.capacity() * 8;
+  return total;
+}
+
+uint64_t Addresses::canonical(uint64_t address, const AddressSpace::Snapshot& memory) {
+  if (address >= begin_ && address < end_) return address - begin_ + delta_;
+  const Range* range = memory.find(address);
+  if (!range) return address;
+  auto [it, fresh] = places_.try_emplace(range->base, Place{range->end, 0});
+  if (fresh || it->second.end != range->end) {
+    constexpr uint64_t kAlign = uint64_t{4} << 20;  // no range shares a set pattern by accident of the host
+    it->second = {range->end, next_};
+    next_ += (range->end - range->base + 2 * kAlign - 1) / kAlign * kAlign;
+  }
+  begin_ = range->base;
+  end_ = range->end;
+  delta_ = it->second.base;
+  uncached_ = range->kind == RangeKind::Kernarg || range->kind == RangeKind::HostPinned || range->kind == RangeKind::Runtime;
+  return address - begin_ + delta_;
+}
+
+void GroupRecorder::begin(uint64_t index, const std::vector<Wave*>& waves, uint32_t count) {
+  group_ = {};
+  group_.index = index;
+  group_.waves.resize(count);
+  waves_.assign(waves.begin(), waves.begin() + count);
+  last_ = nullptr;
+}
+
+GroupTrace GroupRecorder::take() {
+  for (size_t i = 0; i < waves_.size(); ++i) {
+    WaveTrace& trace = group_.waves[i];
+    trace.executed = waves_[i]->executed;
+    trace.steps.shrink_to_fit();
+    trace.data.shrink_to_fit();
+  }
+  return std::move(group_);
+}
+
+void GroupRecorder::executed(const Wave& wave, const Inst& inst, uint64_t exec, const MemAccess& access) {
+  if (&wave != last_) {
+    last_ = &wave;
+    current_ = size_t(std::find(waves_.begin(), waves_.end(), &wave) - waves_.begin());
+  }
+  WaveTrace& trace = group_.waves[current_];
+  if (trace.steps.size() >= limit_) {
+    trace.cut = true;
+    return;
+  }
+  const uint32_t id = table_.id(inst);
+  const StaticInst& s = table_[id];
+  if (s.unit == Unit::Valu || s.unit == Unit::Matrix) {
+    const uint64_t quads = s.unit == Unit::Matrix ? 1 : s.cycles / 4;
+    trace.valu_quads += quads;
+    trace.valu_lane_quads += quads * uint64_t(__builtin_popcountll(exec));
+  }
+  if (access.space == Space::None) {
+    trace.steps.push_back(id);
+    return;
+  }
+  trace.steps.push_back(id | kHasData);
+  if (access.space == Space::Lds) {
+    MemHeader header;
+    header.lanes = uint8_t(__builtin_popcountll(access.mask));
+    header.bytes_per_lane = access.size;
+    header.write = access.write;
+    header.atomic = access.atomic;
+    lds_access(access, access.mask, header, access.write);
+    trace.data.push_back(std::bit_cast<uint64_t>(header));
+    return;
+  }
+  if (access.space == Space::Scalar) {
+    MemHeader header;
+    header.scalar = 1;
+    header.write = access.write;
+    header.bytes_per_lane = access.size;
+    const uint64_t at = addresses_.canonical(access.address[0], *wave.memory);
+    const uint64_t first = at / 64 * 64, last = (at + access.size - 1) / 64 * 64;
+    header.lines = uint8_t(1 + (last - first) / 64);
+    trace.data.push_back(std::bit_cast<uint64_t>(header));
+    const uint64_t flag = addresses_.last_uncached() ? uint64_t(kUncached) : 0;
+    for (uint64_t line = first; line <= last; line += 64) trace.data.push_back(line | flag);
+    return;
+  }
+  vector_access(wave, access, trace);
+}
+
+void GroupRecorder::add_line(uint64_t address, uint32_t size, bool write) {
+  const uint64_t line = address & ~(kLineBytes - 1);
+  uint32_t at = uint32_t((line / kLineBytes) * 0x9e3779b1u >> 7) & 127;
+  while (generation_[at] == now_ && (line_[at] & ~uint64_t(kLineFlags)) != line) at = (at + 1) & 127;
+  if (generation_[at] != now_) {
+    generation_[at] = now_;
+    line_[at] = line;
+    filled_[at][0] = filled_[at][1] = 0;
+    order_[count_++] = uint8_t(at);
+  }
+  const uint32_t offset = uint32_t(address & (kLineBytes - 1));
+  const uint32_t low = offset < 64 ? std::min(size, 64 - offset) : 0, high = size - low;
+  if (low) line_[at] |= kLow;
+  if (high) line_[at] |= kHigh;
+  if (write) {
+    filled_[at][0] += low;
+    filled_[at][1] += high;
+  }
+}
+
+void GroupRecorder::vector_access(const Wave& wave, const MemAccess& a, WaveTrace& trace) {
+  MemHeader header;
+  const uint64_t scratch = a.space == Space::Scratch ? a.mask : a.scratch_mask;
+  const uint64_t global = a.space == Space::Scratch ? 0 : a.mask;
+  const uint64_t all = scratch | global;
+  header.lanes = uint8_t(__builtin_popcountll(all | a.lds_mask));
+  header.bytes_per_lane = a.size;
+  header.write = a.write;
+  header.atomic = a.atomic;
+  if (a.lds_mask) lds_access(a, a.lds_mask, header, a.write);
+  ++now_;
+  count_ = 0;
+  uint32_t accesses = 0;
+  uint64_t uncached = 0;
+  for (int quad = 0; quad < kLanes; quad += 4) {
+    if (!((all >> quad) & 15)) continue;
+    uint64_t seen[4];
+    uint32_t distinct = 0;
+    for (int l = quad; l < quad + 4; ++l) {
+      const uint64_t bit = uint64_t(1) << l;
+      if (!(all & bit)) continue;
+      uint64_t address = a.address[l];
+      if (scratch & bit) {
+        // Dwords of a private segment are interleaved over the lanes.
+        const uint64_t host = reinterpret_cast<uint64_t>(wave.scratch) + (address & ~uint64_t(3)) * kLanes + uint64_t(l) * 4 + (address & 3);
+        const uint64_t at = addresses_.canonical(host, *wave.memory);
+        for (uint32_t done = 0; done < a.size; done += 4)
+          if (count_ < 120) add_line(at + uint64_t(done) * kLanes, std::min<uint32_t>(4, a.size - done), a.write);
+        address = at;
+      } else {
+        address = addresses_.canonical(address, *wave.memory);
+        if (addresses_.last_uncached()) uncached = kUncached;
+        const uint32_t first = uint32_t(std::min<uint64_t>(a.size, kLineBytes - (address & (kLineBytes - 1))));
+        add_line(address, first, a.write);
+        if (first < a.size && count_ < 120) add_line(address + first, a.size - first, a.write);
+      }
+      const uint64_t line = address / kLineBytes;
+      uint32_t k = 0;
+      while (k < distinct && seen[k] != line) ++k;
+      if (k == distinct) seen[distinct++] = line;
+    }
+    accesses += distinct;
+  }
+  header.lines = uint8_t(count_);
+  header.accesses = uint8_t(std::min<uint32_t>(accesses, 255));
+  trace.data.push_back(std::bit_cast<uint64_t>(header));
+  for (uint32_t k = 0; k < count_; ++k) {
+    const uint32_t at = order_[k];
+    trace.data.push_back(line_[at] | uncached | (filled_[at][0] >= 64 ? uint64_t(kLowFull) : 0) | (filled_[at][1] >= 64 ? uint64_t(kHighFull) : 0));
+  }
+}
+
+void GroupRecorder::lds_access(const MemAccess& a, uint64_t mask, MemHeader& header, bool write) {
+  LdsCost cost = lds_cost(a.address, mask, a.size, write);
+  if (a.two) {
+    const LdsCost second = lds_cost(a.address2, mask, a.size, write);
+    cost.passes += second.passes;
+    cost.conflicts += second.conflicts;
+  }
+  header.lds_passes = uint8_t(std::min<uint32_t>(cost.passes, 255));
+  header.lds_conflicts = uint16_t(std::min<uint32_t>(cost.conflicts, 65535));
+}
+
+}  // namespace gpu

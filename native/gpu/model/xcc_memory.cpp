@@ -1,0 +1,263 @@
+#include "xcc_memory.h"
+
+#include <algorithm>
+
+namespace gpu {
+namespace {
+
+constexpr uint32_t kScalarWays = 16, kInstructionWays = 8;
+// Atomics on one word go one lane after the other; lanes of different words go together.
+constexpr uint64_t kAtomicLanesPerClock = 4;
+
+uint32_t short_line(uint64_t line) { return uint32_t(line / kLineBytes); }
+double bytes_per_clock(double gbps, const DeviceModel& device) { return gbps * 1000.0 / device.clock_mhz; }
+uint64_t service_of(double bytes, double per_clock) { return uint64_t(bytes * (1 << FluidPipe::kShift) / per_clock); }
+
+}  // namespace
+
+XccMemory::XccMemory(const DeviceModel& device, const Parameters& p, const TagCache* mall)
+    : channels(p.l2_channels),
+      sqcs(p.sqcs_per_xcc),
+      device_(device),
+      parameters_(p),
+      mall_(mall),
+      sets_per_channel_(std::max<uint32_t>(1, uint32_t(device.l2_bytes / kLineBytes / p.l2_ways / p.l2_channels))),
+      l2_(sets_per_channel_ * p.l2_channels, p.l2_ways),
+      state_(l2_.size()),
+      ready_(l2_.size()),
+      channel_pipes_(p.l2_channels) {
+  for (uint32_t i = 0; i < p.sqcs_per_xcc; ++i) {
+    scalar_.push_back({TagCache(p.scalar_bytes / 64 / kScalarWays, kScalarWays), std::vector<uint64_t>(p.scalar_bytes / 64)});
+    instruction_.push_back({TagCache(p.icache_bytes / p.icache_line_bytes / kInstructionWays, kInstructionWays),
+                            std::vector<uint64_t>(p.icache_bytes / p.icache_line_bytes)});
+  }
+}
+
+void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share) {
+  // `share`: of this XCD, the part of its compute units that is simulated.
+  read_service_ = service_of(kLineBytes, parameters_.l2_channel_bytes_per_clock * share);
+  write_service_ = service_of(kLineBytes, parameters_.l2_channel_write_bytes_per_clock * share);
+  const double link = bytes_per_clock(parameters_.xcc_fabric_gbps, device_);
+  mall_service_ = service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.mall_gbps, device_) / active_xccs) * share);
+  hbm_service_ = service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.hbm_gbps, device_) / active_xccs) * share);
+  for (FluidPipe& pipe : channel_pipes_) pipe.quantum(start);
+  mall_pipe_.quantum(start);
+  hbm_pipe_.quantum(start);
+  fabric.clear();
+}
+
+uint32_t XccMemory::entry_for(uint64_t line, uint32_t channel, bool& hit) {
+  const TagCache::Found found = l2_.find(set_of(line, channel), short_line(line));
+  hit = found.hit;
+  if (!hit) {
+    evict(found.at, channel, false);
+    l2_.place(found.at, short_line(line));
+    state_[found.at] = 0;
+    ready_[found.at] = 0;
+  }
+  return found.at;
+}
+
+void XccMemory::evict(uint32_t at, uint32_t channel, bool end) {
+  if (l2_.tag(at) == TagCache::kNone) return;
+  const uint8_t state = state_[at];
+  TccCounts& count = channels[channel];
+  if (!end) ++count.evict;
+  if (!(state & (kDirtyLow | kDirtyHigh))) return;
+  ++(end ? count.end_writeback : count.writeback);
+  for (int half = 0; half < 2; ++half) {
+    if (!(state & (kDirtyLow << half))) continue;
+    ++count.ea_write;
+    if (state & (kFullLow << half)) ++count.ea_write_64;
+    if (!end) mall_pipe_.delay(0, mall_service_ / 2);
+  }
+  if (!end) fabric.push_back({l2_.tag(at), true});
+}
+
+uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel) {
+  const uint32_t tag = short_line(line);
+  const bool in_mall = mall_ && mall_->holds(mall_set(tag, mall_->sets()), tag);
+  fabric.push_back({tag, false});
+  uint64_t extra = mall_pipe_.delay(time, mall_service_ * bytes / kLineBytes);
+  if (in_mall) {
+    ++mall_hits;
+    extra += parameters_.mall_latency - parameters_.l2_latency;
+  } else {
+    ++hbm_reads;
+    extra = std::max(extra, hbm_pipe_.delay(time, hbm_service_ * bytes / kLineBytes));
+    extra += parameters_.hbm_latency - parameters_.l2_latency;
+  }
+  channels[channel].ea_read_level += extra;
+  return extra;
+}
+
+uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves, bool scalar) {
+  const uint64_t line = line_and_flags & ~uint64_t(kLineFlags);
+  const uint32_t channel = channel_of(line);
+  TccCounts& count = channels[channel];
+  ++count.read;
+  uint64_t latency = scalar ? parameters_.scalar_miss_latency : parameters_.l2_latency - parameters_.l1_latency;
+  latency += channel_pipes_[channel].delay(time, halves == 3 ? read_service_ : read_service_ / 2);
+  if (line_and_flags & kUncached) {
+    ++count.uncached;
+    ++count.miss;
+    ++count.ea_read;
+    return time + latency + out(line, time + latency, 64, channel);
+  }
+  bool hit;
+  const uint32_t at = entry_for(line, channel, hit);
+  // The line is asked for whole where the L1 asks for whole lines.
+  const uint8_t want = uint8_t(parameters_.l1_request_bytes == kLineBytes && !scalar ? 3 : halves);
+  if (hit && (state_[at] & want) == want) {
+    ++count.hit;
+    const uint64_t back = time + latency;
+    return std::max(back, ready_[at]);
+  }
+  ++count.miss;
+  const uint8_t missing = uint8_t(want & ~(state_[at] & 3));
+  if (parameters_.l1_request_bytes == kLineBytes && missing == 3) {
+    ++count.ea_read;
+    ++count.ea_read_128;
+  } else {
+    count.ea_read += uint64_t(__builtin_popcount(missing));
+  }
+  state_[at] |= want;
+  const uint64_t back = time + latency + out(line, time + latency, missing == 3 ? 128 : 64, channel);
+  ready_[at] = back;
+  return back;
+}
+
+uint64_t XccMemory::write(uint64_t line_and_flags, uint64_t time) {
+  const uint64_t line = line_and_flags & ~uint64_t(kLineFlags);
+  const uint32_t channel = channel_of(line);
+  TccCounts& count = channels[channel];
+  uint64_t latency = parameters_.l2_latency;
+  for (int half = 0; half < 2; ++half) {
+    if (!(line_and_flags & (kLow << half))) continue;
+    const bool full = line_and_flags & (kLowFull << half);
+    ++count.write;
+    latency = std::max(latency, parameters_.l2_latency + channel_pipes_[channel].delay(time, write_service_ / 2));
+    if (line_and_flags & kUncached) {
+      ++count.uncached;
+      ++count.miss;
+      ++count.ea_write;
+      if (full) ++count.ea_write_64;
+      continue;
+    }
+    bool hit;
+    const uint32_t at = entry_for(line, channel, hit);
+    ++(hit ? count.hit : count.miss);
+    state_[at] |= uint8_t(kDirtyLow << half);
+    if (full) state_[at] |= uint8_t((kFullLow | kValidLow) << half);
+  }
+  return time + latency;
+}
+
+uint64_t XccMemory::atomic(uint64_t line_and_flags, uint64_t time, uint32_t lanes) {
+  const uint64_t line = line_and_flags & ~uint64_t(kLineFlags);
+  const uint32_t channel = channel_of(line);
+  TccCounts& count = channels[channel];
+  ++count.atomic;
+  const uint64_t work = std::max<uint64_t>(read_service_, (uint64_t(lanes) << FluidPipe::kShift) / kAtomicLanesPerClock);
+  uint64_t latency = parameters_.l2_latency + channel_pipes_[channel].delay(time, work);
+  bool hit;
+  const uint32_t at = entry_for(line, channel, hit);
+  const uint8_t want = uint8_t(line_and_flags & 3);
+  if (hit && (state_[at] & want) == want) {
+    ++count.hit;
+  } else {
+    ++count.miss;
+    ++count.ea_read;
+    if (parameters_.l1_request_bytes == kLineBytes) ++count.ea_read_128;
+    state_[at] |= 3;
+    ready_[at] = time + latency + out(line, time + latency, 128, channel);
+  }
+  state_[at] |= uint8_t(want << 2 | want << 4);
+  return std::max(time + latency, ready_[at]);
+}
+
+uint64_t XccMemory::scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t time, uint32_t dwords) {
+  SqcCounts& count = sqcs[sqc];
+  ++count.data_requests;
+  ++count.data_reads[dwords >= 16 ? 4 : dwords >= 8 ? 3 : dwords >= 4 ? 2 : dwords >= 2 ? 1 : 0];
+  const uint64_t line = line_and_flags & ~uint64_t(63);
+  const uint32_t tag = uint32_t(line / 64);
+  SmallCache& cache = scalar_[sqc];
+  const TagCache::Found found = cache.tags.find(tag % cache.tags.sets(), tag);
+  if (found.hit) {
+    const bool pending = cache.ready[found.at] > time + parameters_.scalar_latency;
+    ++(pending ? count.data_duplicates : count.data_hits);
+    return std::max(time + parameters_.scalar_latency, cache.ready[found.at]);
+  }
+  ++count.data_misses;
+  ++count.tc_data_reads;
+  cache.tags.place(found.at, tag);
+  const uint64_t half = line & 64 ? kHigh : kLow;
+  const uint64_t back = read((line & ~uint64_t(127)) | half | (line_and_flags & kUncached), time + parameters_.scalar_latency, uint32_t(half), true);
+  return cache.ready[found.at] = back;
+}
+
+void XccMemory::scalar_write(uint32_t sqc, uint64_t line_and_flags, uint64_t time) {
+  ++sqcs[sqc].data_requests;
+  ++sqcs[sqc].tc_data_writes;
+  const uint64_t line = line_and_flags & ~uint64_t(63);
+  write((line & ~uint64_t(127)) | (line & 64 ? kHigh : kLow) | (line_and_flags & kUncached), time);
+}
+
+uint64_t XccMemory::fetch(uint32_t sqc, uint64_t pc, uint64_t time) {
+  SqcCounts& count = sqcs[sqc];
+  ++count.inst_requests;
+  const uint64_t line = pc / parameters_.icache_line_bytes;
+  SmallCache& cache = instruction_[sqc];
+  const TagCache::Found found = cache.tags.find(uint32_t(line) % cache.tags.sets(), uint32_t(line));
+  if (found.hit) {
+    const bool pending = cache.ready[found.at] > time;
+    ++(pending ? count.inst_duplicates : count.inst_hits);
+    return std::max(time, cache.ready[found.at]);
+  }
+  ++count.inst_misses;
+  count.tc_inst_requests += parameters_.icache_requests_per_miss;
+  cache.tags.place(found.at, uint32_t(line));
+  uint64_t back = time;
+  for (uint32_t i = 0; i < parameters_.icache_requests_per_miss; ++i) {
+    const uint64_t at = line * parameters_.icache_line_bytes + i * 64, half = at & 64 ? kHigh : kLow;
+    const uint64_t there = read((at & ~uint64_t(127)) | half, time, uint32_t(half), true);
+    if (i * 64 < parameters_.icache_line_bytes) back = std::max(back, there);
+  }
+  return cache.ready[found.at] = back;
+}
+
+uint64_t XccMemory::write_back() {
+  uint64_t bytes = 0;
+  const uint32_t ways = parameters_.l2_ways;
+  for (uint32_t at = 0; at < l2_.size(); ++at) {
+    const uint8_t dirty = state_[at] & (kDirtyLow | kDirtyHigh);
+    if (!dirty || l2_.tag(at) == TagCache::kNone) continue;
+    evict(at, at / ways / sets_per_channel_, true);
+    bytes += 64u * uint32_t(__builtin_popcount(dirty));
+    state_[at] &= uint8_t(~(kDirtyLow | kDirtyHigh | kFullLow | kFullHigh));
+    fabric.push_back({l2_.tag(at), true});
+  }
+  return (bytes / kLineBytes * mall_service_) >> FluidPipe::kShift;
+}
+
+void XccMemory::begin(bool keep_l2) {
+  std::fill(channels.begin(), channels.end(), TccCounts{});
+  std::fill(sqcs.begin(), sqcs.end(), SqcCounts{});
+  std::fill(channel_pipes_.begin(), channel_pipes_.end(), FluidPipe{});
+  mall_pipe_ = hbm_pipe_ = {};
+  hbm_reads = mall_hits = 0;
+  fabric.clear();
+  // Scalar and instruction caches are invalidated at every launch.
+  for (auto* caches : {&scalar_, &instruction_})
+    for (SmallCache& cache : *caches) {
+      cache.tags.clear();
+      std::fill(cache.ready.begin(), cache.ready.end(), uint64_t(0));
+    }
+  std::fill(ready_.begin(), ready_.end(), uint64_t(0));
+  if (keep_l2) return;
+  l2_.clear();
+  std::fill(state_.begin(), state_.end(), uint8_t(0));
+}
+
+}  // namespace gpu

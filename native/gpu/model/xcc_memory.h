@@ -1,0 +1,100 @@
+// The memory side of one XCD: its L2 with channels, the way out to the Infinity Cache and HBM, and
+// the scalar and instruction caches that pairs of compute units share.
+#pragma once
+
+#include <algorithm>
+
+#include "cache.h"
+#include "gpu.h"
+#include "model_parameters.h"
+#include "trace.h"
+
+namespace gpu {
+
+// Per L2 channel.
+struct TccCounts {
+  uint64_t hit = 0, miss = 0, read = 0, write = 0, atomic = 0, uncached = 0, ea_read = 0, ea_read_32 = 0, ea_read_128 = 0,
+           ea_write = 0, ea_write_64 = 0, ea_atomic = 0, writeback = 0, end_writeback = 0, evict = 0, ea_read_level = 0;
+};
+struct SqcCounts {
+  uint64_t inst_requests = 0, inst_hits = 0, inst_misses = 0, inst_duplicates = 0;
+  uint64_t data_requests = 0, data_hits = 0, data_misses = 0, data_duplicates = 0, data_reads[5] = {};  // by dwords: 1 2 4 8 16
+  uint64_t tc_data_reads = 0, tc_data_writes = 0, tc_inst_requests = 0;
+};
+
+// A pipe of fixed throughput shared by requests whose order within a quantum is not their order in
+// time: work adds up from the start of the quantum, and a request is late by what is ahead of it.
+class FluidPipe {
+ public:
+  static constexpr int kShift = 8;  // time in 1/256 cycles
+  void quantum(uint64_t start) { free_ = std::max(free_, start << kShift); }
+  // Cycles a request of `service` (1/256 cycles) arriving at `time` waits.
+  uint64_t delay(uint64_t time, uint64_t service) {
+    free_ += service;
+    const uint64_t at = time << kShift;
+    return free_ > at + service ? (free_ - at - service) >> kShift : 0;
+  }
+  uint64_t free() const { return free_ >> kShift; }
+
+ private:
+  uint64_t free_ = 0;
+};
+
+// Lines on their way out of an XCD in one quantum, to be entered into the Infinity Cache.
+struct FabricRequest { uint32_t line; bool write; };
+
+class XccMemory {
+ public:
+  XccMemory(const DeviceModel& device, const Parameters& parameters, const TagCache* mall);
+
+  void quantum(uint64_t start, uint32_t active_xccs, double share);
+  // A request of the L1 (128 or 64 bytes) or of an SQC (64 bytes); the cycle its data is back,
+  // less the latency of a hit in the L1.
+  uint64_t read(uint64_t line_and_flags, uint64_t time, uint32_t halves, bool scalar);
+  uint64_t write(uint64_t line_and_flags, uint64_t time);  // the cycle of the acknowledgement
+  uint64_t atomic(uint64_t line_and_flags, uint64_t time, uint32_t lanes);
+  uint64_t scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t time, uint32_t dwords);
+  void scalar_write(uint32_t sqc, uint64_t line_and_flags, uint64_t time);
+  uint64_t fetch(uint32_t sqc, uint64_t pc, uint64_t time);  // when the instructions are there
+  // End of the dispatch: dirty lines go to memory; the cycles that takes.
+  uint64_t write_back();
+  // Before a dispatch: counters and pipes at zero, caches as they are between dispatches.
+  void begin(bool keep_l2);
+
+  std::vector<TccCounts> channels;
+  std::vector<SqcCounts> sqcs;
+  std::vector<FabricRequest> fabric;  // of this quantum
+  uint64_t hbm_reads = 0, mall_hits = 0;
+
+ private:
+  enum State : uint8_t { kValidLow = 1, kValidHigh = 2, kDirtyLow = 4, kDirtyHigh = 8, kFullLow = 16, kFullHigh = 32 };
+  uint32_t channel_of(uint64_t line) const {
+    return uint32_t(line >> 8 ^ line >> 12 ^ line >> 16 ^ line >> 20 ^ line >> 24) & (parameters_.l2_channels - 1);
+  }
+  uint32_t set_of(uint64_t line, uint32_t channel) const {
+    return channel * sets_per_channel_ + (uint32_t((line >> 7 & 1) | line >> 12 << 1) & (sets_per_channel_ - 1));
+  }
+  uint32_t entry_for(uint64_t line, uint32_t channel, bool& hit);
+  uint64_t out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel);  // extra latency of a read
+  void evict(uint32_t at, uint32_t channel, bool end);
+
+  const DeviceModel& device_;
+  const Parameters& parameters_;
+  const TagCache* mall_;
+  const uint32_t sets_per_channel_;
+  TagCache l2_;
+  std::vector<uint8_t> state_;
+  std::vector<uint64_t> ready_;  // when a line being fetched is there
+  std::vector<FluidPipe> channel_pipes_;
+  FluidPipe mall_pipe_, hbm_pipe_;
+  uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, hbm_service_ = 0;  // of 128 bytes
+  struct SmallCache {
+    TagCache tags;
+    std::vector<uint64_t> ready;
+  };
+  std::vector<SmallCache> scalar_, instruction_;
+};
+
+inline uint32_t mall_set(uint32_t line, uint32_t sets) { return (line ^ line >> 11) & (sets - 1); }
+
+}  // namespace gpu

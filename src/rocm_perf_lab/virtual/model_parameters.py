@@ -1,0 +1,73 @@
+"""Parameters of the virtual GPU's models, from arch/data/virtual/model.toml.
+
+The native build runs this module before the package's dependencies are installed, so it uses the
+standard library only: `python -m rocm_perf_lab.virtual.model_parameters OUTDIR` writes the C++.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE = Path(__file__).resolve().parent.parent / "arch" / "data" / "virtual" / "model.toml"
+
+
+def table() -> dict[str, Any]:
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+
+
+def devices() -> dict[str, dict[str, dict[str, Any]]]:
+    """Every device's parameters, inheritance resolved: name -> {value, unit, kind, source}."""
+    tables = table()["devices"]
+
+    def resolved(name: str) -> dict[str, dict[str, Any]]:
+        own = dict(tables[name])
+        base = resolved(own.pop("inherits")) if "inherits" in own else {}
+        return {**base, **own}
+
+    return {name: resolved(name) for name in sorted(tables)}
+
+
+def _struct(names: list[str]) -> str:
+    fields = "".join(f"  uint32_t {name};\n" for name in names)
+    return (
+        "// Written by rocm_perf_lab.virtual.model_parameters; do not edit.\n#pragma once\n"
+        "#include <cstdint>\n\nnamespace gpu {\nstruct Parameters {\n"
+        f"  const char* device;\n{fields}}};\n"
+        "struct MatrixCycles { const char* architecture; const char* name; uint32_t cycles; };\n"
+        "}  // namespace gpu\n"
+    )
+
+
+def main(folder: Path) -> None:
+    known = devices()
+    names = sorted(next(iter(known.values())))
+    rows = []
+    for device, values in known.items():
+        if sorted(values) != names:
+            raise ValueError(f"{device} lacks {sorted(set(names) ^ set(values))}")
+        fields = ", ".join(f".{name} = {int(values[name]['value'])}u" for name in names)
+        rows.append(f'{{.device = "{device}", {fields}}},')
+    matrix = [
+        f'{{"{arch}", "{name}", {cycles}u}},'
+        for arch, cycles_of in sorted(table()["matrix_cycles"].items())
+        for name, cycles in sorted(cycles_of.items())
+    ]
+    _write(folder / "model_parameters.h", _struct(names))
+    _write(folder / "model_parameters.inc", "\n".join(rows) + "\n")
+    _write(folder / "matrix_cycles.inc", "\n".join(matrix) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
