@@ -1,0 +1,191 @@
+"""A tuning run as autotune.json."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.autotune.evaluation import Evaluation
+from rocm_perf_lab.autotune.polynomial import Quality
+from rocm_perf_lab.autotune.search import RANKS
+from rocm_perf_lab.autotune.space import Space
+from rocm_perf_lab.autotune.tune import Job, Tuned
+from rocm_perf_lab.schema import autotune as schema
+from rocm_perf_lab.schema.common import Provenance
+
+GOOD_R2 = 0.75
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line said, for the record."""
+
+    budget: str
+    metric: str
+
+
+def document(
+    job: Job, tuned: Tuned, asked: Asked, provenance: Provenance
+) -> schema.AutotuneDocument:
+    best = tuned.best
+    model = _model(tuned)
+    warnings = _warnings(job, tuned, model)
+    optimum = job.recorded.optimum_ms() if job.recorded else None
+    return schema.AutotuneDocument(
+        provenance=provenance,
+        search_space_size=job.space.size,
+        evaluated_configs=len(tuned.evaluations),
+        best_config=_best(best) if best else None,
+        model=model,
+        warning="; ".join(warnings) or None,
+        warnings=warnings,
+        strategy=job.plan.strategy,
+        seed=job.plan.seed,
+        budget=asked.budget,
+        metric=asked.metric,
+        simulated=job.recorded is not None,
+        interrupted=tuned.interrupted,
+        optimum_fraction=optimum / best.time_ms if optimum and best and best.time_ms else None,
+        statuses=dict(sorted(Counter(e.measurement.status for e in tuned.evaluations).items())),
+        phases=_phases(job, tuned, model),
+        evaluations=[_line(e) for e in tuned.evaluations],
+        convergence=[
+            schema.ConvergencePoint(evaluated=n, runtime_ms=ms) for n, ms in tuned.convergence
+        ],
+        influence=influence(job.space, tuned.evaluations),
+    )
+
+
+def _best(best: Evaluation) -> schema.BestConfig:
+    assert best.time_ms is not None
+    return schema.BestConfig(
+        parameters=best.parameters,
+        runtime_ms=best.time_ms,
+        samples=len(best.measurement.samples_ms),
+        cv=best.cv,
+        ci95_ms=best.interval_ms(),
+        stable=best.stable,
+    )
+
+
+def _line(e: Evaluation) -> schema.EvaluationLine:
+    return schema.EvaluationLine.model_validate(
+        {
+            "parameters": e.parameters,
+            "status": e.measurement.status,
+            "runtime_ms": e.time_ms,
+            "samples_ms": list(e.measurement.samples_ms),
+            "cv": e.cv,
+            "stable": e.stable,
+            "phase": e.phase,
+            "member": e.member,
+            "cached": e.cached,
+            "reason": e.measurement.reason,
+            "runtime_features": e.measurement.runtime_features,
+            "static_features": e.measurement.static_features,
+        }
+    )
+
+
+def _model(tuned: Tuned) -> schema.ModelQuality:
+    search = tuned.search
+    search.fit_polynomial()
+    quality = search.polynomial.quality if search.polynomial else Quality(None, None, None, 0)
+    rank = quality.rank_correlation
+    usable = rank is not None and rank >= RANKS
+    reason = None
+    if rank is None:
+        reason = "too few different times to judge a model"
+    elif not usable:
+        reason = (
+            f"its rank correlation out of sample is {rank:.2f}, below {RANKS}: nothing is pruned "
+            "by it, the search goes by the other members"
+        )
+    members = [("polynomial", quality), ("kernel", search.kernel_quality())]
+    return schema.ModelQuality(
+        r2=quality.r2,
+        residual_std=quality.residual_std,
+        rank_correlation=rank,
+        samples=quality.samples,
+        may_prune=usable,
+        reason=reason,
+        members=[
+            schema.MemberQuality(
+                name=name,
+                r2=q.r2,
+                rank_correlation=q.rank_correlation,
+                residual_std=q.residual_std,
+                samples=q.samples,
+            )
+            for name, q in members
+        ],
+    )
+
+
+def _phases(job: Job, tuned: Tuned, model: schema.ModelQuality) -> schema.Phases:
+    seeds = sum(e.phase == "seed" for e in tuned.evaluations)
+    confirmed = [e for e in tuned.evaluations if e.phase == "confirm"]
+    return schema.Phases(
+        seed=schema.SeedPhase(evaluated=seeds),
+        predict=schema.PredictPhase(
+            predicted=job.space.size - seeds,
+            pruned=tuned.search.count_pruned() if model.may_prune else 0,
+            prune_factor=job.plan.prune_factor,
+        ),
+        confirm=schema.ConfirmPhase(
+            evaluated=len(confirmed),
+            by_member=dict(sorted(Counter(e.member for e in confirmed).items())),
+            remeasuring_rounds=tuned.rounds,
+            certain=tuned.certain,
+        ),
+    )
+
+
+def _warnings(job: Job, tuned: Tuned, model: schema.ModelQuality) -> list[str]:
+    found = list(tuned.notes)
+    if model.r2 is not None and model.r2 < GOOD_R2:
+        found.append(f"the model's R2 out of sample is {model.r2:.2f}, below {GOOD_R2}")
+    if model.reason:
+        found.append(f"the model does not prune: {model.reason}")
+    best = tuned.best
+    if best is None:
+        found.append("no configuration worked")
+    elif best.stable is False:
+        found.append(f"the best configuration's time varies by {100 * (best.cv or 0):.0f} %")
+    if best is not None and not tuned.certain and not tuned.interrupted:
+        found.append("the best could not be told from its rivals with certainty")
+    if tuned.interrupted:
+        found.append("interrupted: the best so far")
+    return found
+
+
+def influence(space: Space, evaluations: list[Evaluation]) -> list[schema.ParameterInfluence]:
+    """How much of the variance of log time each parameter explains alone, largest first."""
+    working = [e for e in evaluations if e.time_ms is not None]
+    logs = np.array([math.log(e.time_ms) for e in working if e.time_ms is not None])
+    total = float(((logs - logs.mean()) ** 2).sum()) if len(logs) else 0.0
+    found = []
+    for j in space.varying:
+        name = space.names[j]
+        codes = np.array([int(space.codes[e.row, j]) for e in working], dtype=int)
+        values, between = [], 0.0
+        for code, value in enumerate(space.values[j]):
+            own = logs[codes == code]
+            times = [float(t) for t in np.exp(own)]
+            if times:
+                between += len(own) * float(own.mean() - logs.mean()) ** 2
+            values.append(
+                schema.ValueInfluence(
+                    value=value,
+                    evaluated=len(times),
+                    best_ms=min(times, default=None),
+                    median_ms=statistics.median(times) if times else None,
+                )
+            )
+        share = between / total if total > 0 else None
+        found.append(schema.ParameterInfluence(parameter=name, share=share, values=values))
+    return sorted(found, key=lambda p: (-(p.share or 0.0), p.parameter))
