@@ -29,7 +29,8 @@ def profile(tmp_path: Path) -> Run:
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
 
     def run(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
-        return rocm_perf("profile", *arguments, cwd=tmp_path, env={"PATH": path, **env})
+        given = ("profile", "--device", "rocm", *arguments)
+        return rocm_perf(*given, cwd=tmp_path, env={"PATH": path, **env})
 
     return run
 
@@ -184,7 +185,7 @@ def test_a_killed_run_leaves_nothing_that_looks_complete(tmp_path: Path) -> None
     app = fake_rocprofv3.program(tmp_path, "echo kernel k 5", "sleep 30")
     env = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "rocm_perf_lab", "profile", str(app)],
+        [sys.executable, "-m", "rocm_perf_lab", "profile", "--device", "rocm", str(app)],
         cwd=tmp_path,
         env=env,
         stderr=subprocess.DEVNULL,

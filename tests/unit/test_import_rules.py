@@ -19,10 +19,14 @@ ALLOWED: dict[str, set[str]] = {
     "report": {"trace", "arch", "analyze", "schema"},
     "virtual": {"trace", "arch"},
     "device": {"trace", "arch", "virtual"},
+    # The stand-in is a program of its own: nobody imports it, and it reads code objects.
+    "virtual/rocprofv3": {"trace", "arch", "virtual", "device"},
     "collect": {"trace"},
     "autotune": {"trace", "arch", "analyze", "schema", "collect", "device", "report", "workflow"},
     "workflow": {"trace", "arch", "analyze", "schema", "collect", "device"},
 }
+
+STAND_IN = "virtual/rocprofv3"
 
 # Rooms whose modules must not touch files, processes or the environment.
 PURE = {"analyze"}
@@ -30,9 +34,8 @@ IMPURE_MODULES = {"os", "subprocess", "sqlite3", "shutil", "tempfile", "socket",
 
 
 def rooms() -> list[str]:
-    return sorted(
-        p.stem for p in PACKAGE.iterdir() if p.is_dir() or p.suffix == ".py" if p.stem[0] != "_"
-    )
+    found = (p.stem for p in PACKAGE.iterdir() if p.is_dir() or p.suffix == ".py")
+    return sorted([*(name for name in found if name[0] != "_"), STAND_IN])
 
 
 def imports(path: Path) -> set[str]:
@@ -49,7 +52,8 @@ def imports(path: Path) -> set[str]:
 
 def files(room: str) -> list[Path]:
     folder = PACKAGE / room
-    return sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+    found = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+    return [p for p in found if room == STAND_IN or PACKAGE / STAND_IN not in p.parents]
 
 
 @pytest.mark.parametrize("room", [room for room in rooms() if room != "cli"])

@@ -48,10 +48,17 @@ def find(command: Sequence[str] | None = None) -> Profiler:
     )
 
 
-def _locate() -> str:
+def installed() -> str | None:
+    """Where ROCm's rocprofv3 is, if anywhere."""
     for candidate in _candidates():
         if os.access(candidate, os.X_OK) and Path(candidate).is_file():
             return candidate
+    return None
+
+
+def _locate() -> str:
+    if found := installed():
+        return found
     raise MissingTool(
         "rocprofv3 was not found on PATH, in $ROCM_PATH/bin or under /opt/rocm*",
         hint="install ROCm 6.2 or later (package rocprofiler-sdk), or use --no-rocprof "

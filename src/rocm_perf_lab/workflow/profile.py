@@ -47,7 +47,9 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
     """Run the program as often as needed, keep everything in `folder`, return the verdict."""
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     program = passes.resolve(options.program)
-    target = choose(options.device, profiled=options.rocprof)
+    target = choose(options.device, rocprofv3_installed=rocprofv3.installed() is not None)
+    if target.notice is not None:
+        tell(target.notice)
     job = passes.Job(
         program=(program, *options.arguments),
         folder=folder,

@@ -1,0 +1,55 @@
+"""What calls and copies cost on the virtual machine: arch/data/virtual/timeline.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from rocm_perf_lab.arch.load import parse
+
+
+@dataclass(frozen=True)
+class Costs:
+    call_ns: int
+    calls: Mapping[str, int]
+    between_calls_ns: int
+    submit_to_start_ns: int
+    between_kernels_ns: int
+    signal_ns: int
+    wake_up_ns: int
+    packet_ns: int
+    host_function_ns: int
+    memory_ns: int
+    copy_start_ns: int
+    copy_bytes_per_ns: Mapping[str, float]  # H2D, D2H, D2D, H2H, FILL
+
+    # Numbers of streams in a database: null streams by device, then those of threads and libraries,
+    # then those a program creates.
+    first_created_stream: int = 64
+    first_default_stream: int = 32
+
+    def of(self, name: str) -> int:
+        """The whole call, without what it waits for."""
+        return self.calls.get(name.removesuffix("_spt"), self.call_ns)
+
+    def before_work(self, name: str) -> int:
+        """The share of a call before it hands its work over."""
+        return self.of(name) // 2
+
+    def copy_ns(self, way: str, size: int) -> int:
+        return self.copy_start_ns + round(size / self.copy_bytes_per_ns[way])
+
+
+@cache
+def costs() -> Costs:
+    path = resources.files("rocm_perf_lab.arch") / "data" / "virtual" / "timeline.toml"
+    data = parse(path.read_text(encoding="utf-8"))
+    numbers = {name: entry["value"] for name, entry in data["host"].items()}
+    numbers |= {name: entry["value"] for name, entry in data["device"].items()}
+    return Costs(
+        calls={name: entry["value"] for name, entry in data["calls"].items()},
+        copy_bytes_per_ns={name: entry["value"] for name, entry in data["copies"].items()},
+        **numbers,
+    )

@@ -1,0 +1,265 @@
+"""One process's log on its timeline, as the rows that a database, CSV and JSON are written from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from rocm_perf_lab.device.code_object import CodeObject, Kernel, read_code_object
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace.rocpd_records import Allocation, Argument, Call, Copy, Dispatch, Value
+from rocm_perf_lab.virtual.rocprofv3 import counters
+from rocm_perf_lab.virtual.rocprofv3.agents import Gpu
+from rocm_perf_lab.virtual.rocprofv3.counters import Catalogue, Wanted
+from rocm_perf_lab.virtual.rocprofv3.log import Code, Outcome, ProcessLog, Symbol
+from rocm_perf_lab.virtual.rocprofv3.options import Pass
+from rocm_perf_lab.virtual.rocprofv3.timeline import Timeline, direction
+
+_DIRECTIONS = {"H": "HOST", "D": "DEVICE"}
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+_FIRST_HOST_ADDRESS = 0x7000_0000_0000
+_LOWEST_ADDRESS = 0x10000
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    number: int
+    code: int
+    name: str  # mangled
+    shown: str  # demangled
+    display: str
+    sgprs: int
+    arch_vgprs: int
+    accum_vgprs: int
+    lds: int
+    scratch: int
+    kernarg: int
+
+
+class Addresses:
+    """Device addresses are the same in every run; the host's are told apart, but by number."""
+
+    def __init__(self, device: Sequence[tuple[int, int]]) -> None:
+        self._device = sorted(device)
+        self._low = min((begin for begin, _ in self._device), default=0)
+        self._high = max((end for _, end in self._device), default=0)
+        self._host: dict[int, int] = {}
+
+    def __call__(self, address: int) -> int:
+        if address < _LOWEST_ADDRESS or self._low <= address < self._high:
+            return address
+        slot = self._host.setdefault(address, len(self._host))
+        return _FIRST_HOST_ADDRESS + 0x1000 * slot
+
+    def text(self, text: str) -> str:
+        if text == "(nil)":
+            return "0x0"
+        return hex(self(int(text, 16))) if _ADDRESS.fullmatch(text) else text
+
+
+@dataclass
+class Recording:
+    """What one process did, in the numbers of a database."""
+
+    log: ProcessLog
+    line: Timeline
+    gpus: list[Gpu]
+    wanted: Pass
+    pid: int
+    parent: int
+    counted: list[Wanted] = field(default_factory=list)
+    catalogue: Catalogue | None = None
+
+    @cached_property
+    def addresses(self) -> Addresses:
+        memory = (span.memory for span in self.line.memory)
+        spans = [(m.address, m.address + (m.size or 0)) for m in memory]
+        return Addresses([*spans, *((c.base, c.base + c.size) for c in self.log.codes)])
+
+    @cached_property
+    def objects(self) -> dict[int, CodeObject]:
+        """Code objects by number; one that is no ELF with metadata is left out."""
+        found: dict[int, CodeObject] = {}
+        for code in self.log.codes:
+            try:
+                if code.file is not None:
+                    found[code.number] = read_code_object(code.file.read_bytes())
+            except (BadInput, OSError):
+                continue
+        return found
+
+    @cached_property
+    def kernels(self) -> dict[int, KernelRow]:
+        """By kernel object."""
+        rows: dict[int, KernelRow] = {}
+        for symbol in self.log.symbols:
+            code = self._code_of(symbol)
+            known = self.objects.get(code)
+            kernel = (
+                next((k for k in known.kernels if k.name == symbol.name), None) if known else None
+            )
+            rows[symbol.kernel] = self._row(len(rows) + 1, code, symbol, kernel)
+        return rows
+
+    def _code_of(self, symbol: Symbol) -> int:
+        """The loaded object that the kernel's address lies in."""
+        for code in self.log.codes:
+            if code.base <= symbol.kernel < code.base + code.size:
+                return code.number
+        return symbol.code
+
+    def _row(self, number: int, code: int, symbol: Symbol, kernel: Kernel | None) -> KernelRow:
+        display = symbol.name if self.wanted.mangled else symbol.shown
+        if self.wanted.truncate:
+            display = truncated(symbol.shown)
+        arch, accum = registers(kernel.vgprs, kernel.agprs) if kernel else (0, 0)
+        return KernelRow(
+            number=number,
+            code=code,
+            name=symbol.name,
+            shown=symbol.shown,
+            display=display,
+            sgprs=-(-max(kernel.sgprs, 1) // 16) * 16 if kernel else 0,
+            arch_vgprs=arch,
+            accum_vgprs=accum,
+            lds=kernel.lds_bytes if kernel else 0,
+            scratch=kernel.scratch_bytes if kernel else 0,
+            kernarg=kernel.kernarg_bytes if kernel else 0,
+        )
+
+    def code_of_kernel(self, kernel: int) -> Code | None:
+        row = self.kernels.get(kernel)
+        return next((c for c in self.log.codes if row and c.number == row.code), None)
+
+    def thread(self, number: int) -> int:
+        return self.pid + number
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        wanted = self.wanted.traces
+        return [
+            Call(
+                span.call.name,
+                span.start,
+                span.end,
+                tid=self.thread(span.thread),
+                correlation=span.call.correlation,
+                category=_category(span.call.name),
+                args=[
+                    Argument(kind, name, self.addresses.text(text))
+                    for kind, name, text in span.call.arguments
+                ],
+            )
+            for span in self.line.calls
+            if ("hip_compiler" if span.call.name.startswith("__") else "hip_runtime") in wanted
+        ]
+
+    @cached_property
+    def dispatches(self) -> list[Dispatch]:
+        p = self.wanted
+        if not (p.pmc or p.att or "kernel" in p.traces):
+            return []
+        rows = []
+        for span in self.line.launches:
+            launch = span.launch
+            if p.pmc and not launch.counted and "kernel" not in p.traces:
+                continue
+            rows.append(
+                Dispatch(
+                    kernel=self.kernels[launch.kernel].number,
+                    agent=launch.agent,
+                    start=span.start,
+                    end=span.end,
+                    workgroup=launch.workgroup,
+                    grid=launch.grid,
+                    queue=launch.queue,
+                    stream=span.stream,
+                    tid=self.thread(span.thread),
+                    correlation=launch.correlation,
+                    lds=launch.lds,
+                    scratch=launch.scratch,
+                    dispatch_id=launch.number,
+                    values=self._values(launch.agent, self.log.outcomes[launch.number]),
+                )
+            )
+        return rows
+
+    def _values(self, agent: int, outcome: Outcome) -> list[Value]:
+        if not outcome.counters or self.catalogue is None:
+            return []
+        gpu = next(gpu for gpu in self.gpus if gpu.number == agent)
+        return [
+            Value(wanted.name, value, *place)
+            for wanted in self.counted
+            for place, value in sorted(
+                counters.evaluate(wanted, outcome.counters, gpu.constants, self.catalogue).items()
+            )
+        ]
+
+    @cached_property
+    def copies(self) -> list[Copy]:
+        if "copy" not in self.wanted.traces:
+            return []
+        numbers = [gpu.number for gpu in self.gpus]
+        rows = []
+        for span in self.line.copies:
+            t = span.transfer
+            source, target = direction(t, numbers).split("2")
+            rows.append(
+                Copy(
+                    f"MEMORY_COPY_{_DIRECTIONS[source]}_TO_{_DIRECTIONS[target]}",
+                    span.start,
+                    span.end,
+                    t.size,
+                    tid=self.thread(span.thread),
+                    correlation=t.correlation,
+                    stream=span.stream,
+                    source=t.source_agent,
+                    target=t.target_agent,
+                    source_address=self.addresses(t.source),
+                    target_address=self.addresses(t.target),
+                )
+            )
+        return rows
+
+    @cached_property
+    def allocations(self) -> list[Allocation]:
+        if "allocation" not in self.wanted.traces:
+            return []
+        rows = []
+        for span in self.line.memory:
+            m = span.memory
+            rows.append(
+                Allocation(
+                    "FREE" if m.size is None else "ALLOC",
+                    "REAL",
+                    span.start,
+                    span.end,
+                    m.size or 0,
+                    address=self.addresses(m.address),
+                    agent=m.agent,
+                    tid=self.thread(span.thread),
+                    correlation=m.correlation,
+                )
+            )
+        return rows
+
+
+def _category(name: str) -> str:
+    return "HIP_COMPILER_API_EXT" if name.startswith("__") else "HIP_RUNTIME_API_EXT"
+
+
+def registers(vgprs: int, agprs: int) -> tuple[int, int]:
+    """Allocated registers of the unified file: in eights, accumulation registers from a four on."""
+    arch = max(-(-vgprs // 4) * 4, 4)
+    total = -(-(arch + agprs) // 8) * 8
+    return arch, total - arch
+
+
+def truncated(name: str) -> str:
+    """`void ns::kernel<float>(float*)` -> `kernel`, as -T does."""
+    head = re.sub(r"\(anonymous namespace\)::", "", name)
+    head = re.split(r"[<(]", head.removeprefix("void "))[0]
+    return head.rpartition("::")[2].strip() or name
