@@ -143,4 +143,12 @@ __HIP_REDUCE__(xor, a ^ b)
 #define __hip_move_dpp(x, ctrl, row_mask, bank_mask, bound) \
   __builtin_amdgcn_mov_dpp((int)(x), ctrl, row_mask, bank_mask, bound)
 
+template <int Pattern> __F__ int __hip_ds_swizzle_N(int x) { return __builtin_amdgcn_ds_swizzle(x, Pattern); }
+template <int Pattern> __F__ float __hip_ds_swizzlef_N(float x) {
+  return __int_as_float(__builtin_amdgcn_ds_swizzle(__float_as_int(x), Pattern));
+}
+template <int Control, int Rows, int Banks, bool Bound> __F__ int __hip_move_dpp_N(int x) {
+  return __builtin_amdgcn_mov_dpp(x, Control, Rows, Banks, Bound);
+}
+
 #undef __F__
