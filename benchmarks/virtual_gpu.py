@@ -1,0 +1,136 @@
+"""How fast the virtual GPU is, on this machine.
+
+    python benchmarks/virtual_gpu.py [--json] [--seconds N]
+
+Whole dispatches through loader, launch and scheduler, counters on: wave-instructions per second
+and core (processor time, so that a busy machine does not blur it), how they scale over the cores,
+the start-up of the HSA library, and 1024^3 matrix products built from examples/gemm.cpp.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+
+from rocm_perf_lab.virtual import native  # noqa: E402
+from support import native_build  # noqa: E402
+
+KERNELS = ("mixed", "registers", "copy")
+GROUPS = 512
+GOAL = 10e6  # wave-instructions per second and core, mixed kernel
+
+
+def compiled(folder: Path) -> Path:
+    toolchain = native_build.device_compiler()
+    source = native_build.SOURCES / "speed_kernels.c"
+    obj, target = folder / "speed.o", folder / "speed.co"
+    flags = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942", "-nogpulib", "-O2", "-Wno-everything"]
+    subprocess.run([*toolchain.clang, *flags, "-c", str(source), "-o", str(obj)], check=True)
+    subprocess.run([*toolchain.lld, "-shared", str(obj), "-o", str(target)], check=True)
+    return target
+
+
+def speed(programs: Path, code: Path, kernel: str, threads: int, seconds: float) -> dict[str, Any]:
+    words = ["virtual:mi300x", str(code), kernel, str(GROUPS), str(seconds)]
+    done = subprocess.run(
+        [str(programs / "gpu_speed"), *words],
+        env={**os.environ, "ROCM_PERF_VIRTUAL_THREADS": str(threads)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    measured: dict[str, Any] = json.loads(done.stdout)
+    return {
+        "kernel": kernel,
+        "threads": threads,
+        "per_core": measured["wave_instructions"] / measured["cpu_seconds"],
+        "per_second": measured["wave_instructions"] / measured["seconds"],
+    }
+
+
+def start_up_ms(programs: Path) -> float:
+    """The shortest hsa_init of five processes."""
+    times = []
+    for _ in range(5):
+        out = subprocess.run(
+            [str(programs / "hsa_runtime"), "start_up"], capture_output=True, text=True, check=True
+        ).stdout
+        found = re.search(r"start-up ([\d.]+) ms", out)
+        assert found is not None
+        times.append(float(found[1]))
+    return min(times)
+
+
+def gemm_seconds(folder: Path, size: int) -> dict[str, float] | None:
+    """Seconds of the three products of examples/gemm.cpp, or None where it cannot be built."""
+    rocm_perf = [sys.executable, "-m", "rocm_perf_lab"]
+    program = folder / "gemm"
+    source = ROOT / "examples" / "gemm.cpp"
+    build = [*rocm_perf, "hipcc", "-O3", str(source), "-o", str(program)]
+    if subprocess.run(build, check=False).returncode:
+        return None
+    times = {}
+    environment = native.environment("virtual:mi300x", os.environ)
+    for variant in ("naive", "tiled", "mfma"):
+        start = time.perf_counter()
+        done = subprocess.run(
+            [str(program), "-n", str(size), "-k", variant],
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            times[variant] = time.perf_counter() - start
+    return times
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Speed of the virtual GPU on this machine.")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--seconds", type=float, default=3.0, help="per measurement")
+    parser.add_argument("--gemm", type=int, default=1024, metavar="N", help="0: leave it out")
+    arguments = parser.parse_args()
+    programs = native_build.programs()
+    cores = os.cpu_count() or 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        code = compiled(folder)
+        rows = [
+            speed(programs, code, kernel, threads, arguments.seconds)
+            for kernel in KERNELS
+            for threads in dict.fromkeys((1, cores))
+        ]
+        result = {
+            "start_up_ms": start_up_ms(programs),
+            "kernels": rows,
+            "gemm_seconds": gemm_seconds(folder, arguments.gemm) if arguments.gemm else None,
+        }
+    if arguments.json:
+        print(json.dumps(result, indent=2))
+        return 0
+    print(f"start-up of the HSA library   {result['start_up_ms']:.2f} ms")
+    for row in rows:
+        print(
+            f"{row['kernel']:<10} {row['threads']:>3} threads   "
+            f"{row['per_core'] / 1e6:7.1f} M wave-instructions/s per core   "
+            f"{row['per_second'] / 1e6:7.1f} M/s in all"
+        )
+    for variant, seconds in (result["gemm_seconds"] or {}).items():
+        print(f"gemm {variant:<6} {arguments.gemm}^3   {seconds:.2f} s, start to end")
+    mixed = next(row for row in rows if row["kernel"] == "mixed")
+    return 0 if mixed["per_core"] >= GOAL else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
