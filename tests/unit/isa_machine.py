@@ -178,6 +178,46 @@ def disassemble(isa: str, code: bytes) -> tuple[str, int]:
     return out.value.decode(), used
 
 
+def edges(dtype: Any, seed: int) -> npt.NDArray[Any]:
+    """64 lane values: corner cases first, then random bits or numbers of many magnitudes."""
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        info = np.finfo(dtype)
+        corners = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            np.inf,
+            -np.inf,
+            np.nan,
+            info.max,
+            -info.max,
+            info.tiny,
+            info.smallest_subnormal,
+            0.5,
+            2.0,
+            3.0,
+            -2.5,
+            1.5,
+        ]
+        with np.errstate(over="ignore"):
+            rest = rng.standard_normal(LANES) * 10.0 ** rng.integers(-6, 7, LANES)
+            values = np.concatenate([rng.permutation(corners), rest])[:LANES].astype(dtype)
+        return rng.permutation(values) if seed % 2 else values
+    bits = np.frombuffer(rng.bytes(LANES * kind.itemsize), dtype=dtype).copy()
+    limits = np.iinfo(dtype)
+    corner_ints = [0, 1, limits.max, limits.min, limits.max - 1, 2, 31, 64]
+    bits[: len(corner_ints)] = rng.permutation(np.array(corner_ints, dtype=dtype))
+    bits[8:24] = rng.integers(0, 40, 16).astype(dtype)
+    return bits
+
+
+def lanes_of(mask: int) -> npt.NDArray[Any]:
+    return np.array([mask >> lane & 1 for lane in range(LANES)], dtype=bool)
+
+
 class Machine:
     """One wave: registers as numpy views, memory mapped from numpy arrays."""
 
