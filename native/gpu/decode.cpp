@@ -273,10 +273,10 @@ class Decoder {
     i_.words = 2;
     i_.simple = false;
     vector_source(0, bits(w1_, 0, 8), false, op_->src[0]);
-    i_.src[0].neg = bits(w1_, 20, 1), i_.src[0].abs = bits(w1_, 21, 1);
+    if (signed_source(0)) i_.src[0].neg = bits(w1_, 20, 1), i_.src[0].abs = bits(w1_, 21, 1);
     if (count > 1) {
       vector_source(1, vsrc1, false, op_->src[1]);
-      i_.src[1].neg = bits(w1_, 22, 1), i_.src[1].abs = bits(w1_, 23, 1);
+      if (signed_source(1)) i_.src[1].neg = bits(w1_, 22, 1), i_.src[1].abs = bits(w1_, 23, 1);
     }
     i_.dpp_ctrl = uint16_t(bits(w1_, 8, 9));
     i_.bound_ctrl = bits(w1_, 19, 1);
