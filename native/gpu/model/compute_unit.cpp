@@ -72,7 +72,7 @@ void ComputeUnit::start(const GroupTrace& trace, uint64_t time, uint32_t interva
     uint32_t w = simd;
     while (slots_[w].trace) w += kSimds;
     SimWave& wave = slots_[w];
-    wave = {};
+    wave.reset();
     wave.trace = &trace.waves[i];
     wave.step = wave.trace->steps.data();
     wave.steps_end = wave.step + wave.trace->steps.size();
@@ -241,11 +241,13 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
   // Four addresses of a line a cycle, one line a cycle, 64 bytes a cycle.
   const uint64_t bytes = uint64_t(header.lanes) * header.bytes_per_lane;
   const uint64_t cycles = std::max<uint64_t>({4, bytes / parameters_.l1_bytes_per_clock, lines});
-  const uint64_t begin = std::max(issue + kQuad, ta_free_);
+  const uint64_t begin = std::max(issue, ta_free_);
   ta_free_ = begin + cycles;
   counts.ta_busy += cycles;
   counts.tcp_accesses += header.accesses;
-  uint64_t done = begin + parameters_.l1_latency;
+  // Latencies were measured up to the first use, which s_waitcnt holds back four cycles.
+  const uint64_t l1_latency = parameters_.l1_latency - kQuad;
+  uint64_t done = begin + l1_latency;
   ++counts.td_loads;  // the data unit counts every instruction as a load (vcopy)
   if (header.atomic) ++counts.td_atomics;
   else if (header.write) ++counts.td_stores;
@@ -272,7 +274,7 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
     const TagCache::Found found = l1_.find(tag & (l1_sets_ - 1), tag);
     if (found.hit && !(line & kUncached)) {
       ++counts.tcp_tag_hits;
-      done = std::max(done, std::max(at + parameters_.l1_latency, l1_ready_[found.at]));
+      done = std::max(done, std::max(at + l1_latency, l1_ready_[found.at]));
       continue;
     }
     if (!found.hit) l1_.place(found.at, tag);
@@ -285,8 +287,8 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
     fill_free_ = std::max(fill_free_ + fill, at);
     back = std::max(back, fill_free_);
     counts.tcc_read_latency += back - at;
-    l1_ready_[found.at] = back + parameters_.l1_latency;
-    done = std::max(done, back + parameters_.l1_latency);
+    l1_ready_[found.at] = back + l1_latency;
+    done = std::max(done, back + l1_latency);
   }
   return done;
 }

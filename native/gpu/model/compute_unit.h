@@ -65,8 +65,7 @@ class ComputeUnit {
     uint64_t start = 0, stores_done = 0, arrived = 0, block = kNever - 1;
     uint32_t group = 0, simd = 0, slot = 0;
     // Open operations, oldest first.
-    std::array<Open, 64> vm{};
-    std::array<Open, 64> lgkm{};
+    std::array<Open, 64> vm, lgkm;
     uint32_t vm_head = 0, vm_count = 0, lgkm_head = 0, lgkm_count = 0;
     struct Result { RegisterSpan span; uint64_t ready = 0; };
     std::array<Result, 4> results{};  // of matrix instructions in flight
@@ -74,6 +73,13 @@ class ComputeUnit {
     uint64_t results_until = 0;
     int32_t att = -1;
     uint64_t att_until = 0;
+    void reset() {  // the rings need no clearing
+      vm_head = vm_count = lgkm_head = lgkm_count = result_at = 0;
+      results = {};
+      stores_done = results_until = 0;
+      block = kNever - 1;
+      att = -1;
+    }
   };
   struct SimGroup { uint32_t live = 0, arrived = 0; uint64_t latest = 0; std::array<uint8_t, 16> members{}; uint32_t size = 0; };
 

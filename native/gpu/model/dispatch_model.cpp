@@ -10,7 +10,7 @@ namespace gpu {
 namespace {
 
 // What is simulated in detail. A dispatch beyond this is sampled: first the workgroups of one XCD
-// only, then only the first of those; of a long wave only its beginning.
+// only, then only the first of those; of a long wave only its beginning, the longer the fewer there are.
 constexpr size_t kDetailedSteps = 4'000'000, kDetailedBytes = size_t{768} << 20, kStepsPerWave = 16384;
 
 const Parameters& parameters_of(const DeviceModel& device) {
@@ -44,13 +44,17 @@ DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const
       table_(*launch.program, state.parameters),
       engines_(size_t(engines_per_xcc(device)) * device.xccs),
       executed_(device.xccs),
-      vmem_(device.xccs) {}
+      vmem_(device.xccs) {
+  const uint64_t items = uint64_t{launch.request.workgroup[0]} * launch.request.workgroup[1] * launch.request.workgroup[2];
+  const uint64_t waves = launch.group_count * std::max<uint64_t>(1, (items + kLanes - 1) / kLanes);
+  steps_per_wave_ = std::max<size_t>(kStepsPerWave, kDetailedSteps / std::max<uint64_t>(1, waves));
+}
 
 Observer* DispatchModel::begin(WorkgroupContext& group) {
   if (!recorded(group.index)) return nullptr;
   std::unique_ptr<GroupRecorder> recorder;
   if (spare_.empty()) {
-    recorder = std::make_unique<GroupRecorder>(table_, state_.device_state.addresses, kStepsPerWave);
+    recorder = std::make_unique<GroupRecorder>(table_, state_.device_state.addresses, steps_per_wave_);
   } else {
     recorder = std::move(spare_.back());
     spare_.pop_back();

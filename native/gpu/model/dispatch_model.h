@@ -40,7 +40,7 @@ class DispatchModel {
   std::deque<GroupTrace> groups_;
   std::vector<std::pair<WorkgroupContext*, std::unique_ptr<GroupRecorder>>> open_;
   std::vector<std::unique_ptr<GroupRecorder>> spare_;
-  size_t steps_ = 0, bytes_ = 0;
+  size_t steps_ = 0, bytes_ = 0, steps_per_wave_ = 0;
   bool all_xccs_ = true, closed_ = false, cut_ = false;
 };
 

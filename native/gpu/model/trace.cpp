@@ -217,7 +217,33 @@ void GroupRecorder::add_line(uint64_t address, uint32_t size, bool write) {
   }
 }
 
+// The usual case: all lanes, one after the other without a gap, from a line's half on.
+bool GroupRecorder::contiguous(const Wave& wave, const MemAccess& a, WaveTrace& trace) {
+  if (a.mask != ~uint64_t(0) || a.space != Space::Global || a.lds_mask || a.scratch_mask || a.size < 4) return false;
+  const uint64_t first = a.address[0];
+  if (first & 63) return false;
+  uint64_t off = 0;
+  for (int l = 1; l < kLanes; ++l) off |= a.address[l] ^ (first + uint64_t(l) * a.size);
+  if (off) return false;
+  MemHeader header;
+  header.lanes = kLanes;
+  header.bytes_per_lane = a.size;
+  header.write = a.write;
+  header.atomic = a.atomic;
+  const uint64_t begin = addresses_.canonical(first, *wave.memory), end = begin + uint64_t(kLanes) * a.size;
+  const uint64_t uncached = addresses_.last_uncached() ? uint64_t(kUncached) : 0;
+  header.lines = uint8_t((end - 1) / kLineBytes - begin / kLineBytes + 1);
+  header.accesses = kLanes / 4;
+  trace.data.push_back(std::bit_cast<uint64_t>(header));
+  for (uint64_t line = begin & ~(kLineBytes - 1); line < end; line += kLineBytes) {
+    const uint64_t low = line >= begin ? uint64_t(kLow | kLowFull) : 0, high = line + 64 < end ? uint64_t(kHigh | kHighFull) : 0;
+    trace.data.push_back(line | uncached | (a.write ? low | high : (low | high) & 3));
+  }
+  return true;
+}
+
 void GroupRecorder::vector_access(const Wave& wave, const MemAccess& a, WaveTrace& trace) {
+  if (contiguous(wave, a, trace)) return;
   MemHeader header;
   const uint64_t scratch = a.space == Space::Scratch ? a.mask : a.scratch_mask;
   const uint64_t global = a.space == Space::Scratch ? 0 : a.mask;

@@ -109,6 +109,7 @@ class GroupRecorder final : public Observer {
  private:
   void vector_access(const Wave& wave, const MemAccess& access, WaveTrace& trace);
   void lds_access(const MemAccess& access, uint64_t mask, MemHeader& header, bool write);
+  bool contiguous(const Wave& wave, const MemAccess& access, WaveTrace& trace);
   void add_line(uint64_t address, uint32_t size, bool write);
 
   StaticTable& table_;

@@ -69,9 +69,17 @@ void XccMemory::evict(uint32_t at, uint32_t channel, bool end) {
     if (!(state & (kDirtyLow << half))) continue;
     ++count.ea_write;
     if (state & (kFullLow << half)) ++count.ea_write_64;
-    if (!end) mall_pipe_.delay(0, mall_service_ / 2);
+    if (!end) leave(l2_.tag(at), 64);
   }
   if (!end) fabric.push_back({l2_.tag(at), true});
+}
+
+// A write that the Infinity Cache does not hold yet makes room there, in the end in HBM.
+uint64_t XccMemory::leave(uint32_t tag, uint32_t bytes) {
+  const bool in_mall = mall_ && mall_->holds(mall_set(tag, mall_->sets()), tag);
+  mall_pipe_.delay(0, mall_service_ * bytes / kLineBytes);
+  if (!in_mall) hbm_pipe_.delay(0, hbm_service_ * bytes / kLineBytes);
+  return (in_mall ? mall_service_ : hbm_service_) * bytes / kLineBytes;
 }
 
 uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel) {
@@ -102,7 +110,7 @@ uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves
     ++count.uncached;
     ++count.miss;
     ++count.ea_read;
-    return time + latency + out(line, time + latency, 64, channel);
+    return time + latency + parameters_.uncached_latency;
   }
   bool hit;
   const uint32_t at = entry_for(line, channel, hit);
@@ -131,12 +139,12 @@ uint64_t XccMemory::write(uint64_t line_and_flags, uint64_t time) {
   const uint64_t line = line_and_flags & ~uint64_t(kLineFlags);
   const uint32_t channel = channel_of(line);
   TccCounts& count = channels[channel];
-  uint64_t latency = parameters_.l2_latency;
+  uint64_t latency = parameters_.l2_write_latency;
   for (int half = 0; half < 2; ++half) {
     if (!(line_and_flags & (kLow << half))) continue;
     const bool full = line_and_flags & (kLowFull << half);
     ++count.write;
-    latency = std::max(latency, parameters_.l2_latency + channel_pipes_[channel].delay(time, write_service_ / 2));
+    latency = std::max(latency, parameters_.l2_write_latency + channel_pipes_[channel].delay(time, write_service_ / 2));
     if (line_and_flags & kUncached) {
       ++count.uncached;
       ++count.miss;
@@ -228,17 +236,17 @@ uint64_t XccMemory::fetch(uint32_t sqc, uint64_t pc, uint64_t time) {
 }
 
 uint64_t XccMemory::write_back() {
-  uint64_t bytes = 0;
+  uint64_t work = 0;  // 1/256 cycles
   const uint32_t ways = parameters_.l2_ways;
   for (uint32_t at = 0; at < l2_.size(); ++at) {
     const uint8_t dirty = state_[at] & (kDirtyLow | kDirtyHigh);
     if (!dirty || l2_.tag(at) == TagCache::kNone) continue;
     evict(at, at / ways / sets_per_channel_, true);
-    bytes += 64u * uint32_t(__builtin_popcount(dirty));
+    work += leave(l2_.tag(at), 64u * uint32_t(__builtin_popcount(dirty)));
     state_[at] &= uint8_t(~(kDirtyLow | kDirtyHigh | kFullLow | kFullHigh));
     fabric.push_back({l2_.tag(at), true});
   }
-  return (bytes / kLineBytes * mall_service_) >> FluidPipe::kShift;
+  return work >> FluidPipe::kShift;
 }
 
 void XccMemory::begin(bool keep_l2) {

@@ -72,10 +72,13 @@ class XccMemory {
     return uint32_t(line >> 8 ^ line >> 12 ^ line >> 16 ^ line >> 20 ^ line >> 24) & (parameters_.l2_channels - 1);
   }
   uint32_t set_of(uint64_t line, uint32_t channel) const {
-    return channel * sets_per_channel_ + (uint32_t((line >> 7 & 1) | line >> 12 << 1) & (sets_per_channel_ - 1));
+    // Higher bits fold in, or the pages of one XCD's workgroups would share few sets.
+    const uint64_t page = line >> 12, folded = page ^ page >> 6 ^ page >> 12 ^ page >> 18;
+    return channel * sets_per_channel_ + (uint32_t((line >> 7 & 1) | folded << 1) & (sets_per_channel_ - 1));
   }
   uint32_t entry_for(uint64_t line, uint32_t channel, bool& hit);
   uint64_t out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel);  // extra latency of a read
+  uint64_t leave(uint32_t tag, uint32_t bytes);  // the time a write takes on its way out, 1/256 cycles
   void evict(uint32_t at, uint32_t channel, bool end);
 
   const DeviceModel& device_;
