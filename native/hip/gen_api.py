@@ -30,8 +30,10 @@ def parse_prototypes(text: str) -> dict[str, tuple[str, list[tuple[str, str]]]]:
         for parameter in " ".join(parameters.split()).split(", "):
             if parameter in ("", "void"):
                 continue
-            kind, identifier = re.fullmatch(r"(.*?[\s*&])(\w+)", parameter).groups()
-            rows.append((kind.strip(), identifier))
+            match = re.fullmatch(r"(.*?[\s*&])(\w+)", parameter)
+            if match is None:
+                sys.exit(f"gen_api.py: {name} has a parameter without a name: {parameter}")
+            rows.append((match[1].strip(), match[2]))
         found[name] = (" ".join(result.split()), rows)
     return found
 
@@ -50,12 +52,16 @@ def parse_table(text: str) -> dict[str, list[str]]:
 
 def version_script(nodes: dict[str, list[str]]) -> str:
     """The C++ names are those that ROCm 5 programs call with C++ linkage."""
-    mangled = ["_Z22hipCreateSurfaceObject*", "_Z23hipDestroySurfaceObject*",
-               "_Z24hipExtModuleLaunchKernel*", "_Z24hipHccModuleLaunchKernel*"]
+    mangled = [
+        "_Z22hipCreateSurfaceObject*",
+        "_Z23hipDestroySurfaceObject*",
+        "_Z24hipExtModuleLaunchKernel*",
+        "_Z24hipHccModuleLaunchKernel*",
+    ]
     previous = ""
     text = ""
     for node, names in nodes.items():
-        more = mangled + ["rocm_perf_hip_*"] if not previous else []
+        more = [*mangled, "rocm_perf_hip_*"] if not previous else []
         local = "local:\n  *;\n" if not previous else ""
         body = "".join(f"  {name};\n" for name in sorted(names) + more)
         text += f"{node} {{\nglobal:\n{body}{local}}}{' ' + previous if previous else ''};\n\n"
@@ -66,37 +72,48 @@ def version_script(nodes: dict[str, list[str]]) -> str:
 def entry(name: str, result: str, parameters: list[tuple[str, str]], supported: bool) -> str:
     declared = ", ".join(f"{kind} {identifier}" for kind, identifier in parameters)
     passed = ", ".join(identifier for _, identifier in parameters)
-    head = f'{result} {name}({declared}) {{\n'
+    head = f"{result} {name}({declared}) {{\n"
     if not supported:
         unused = "".join(f"  (void){identifier};\n" for _, identifier in parameters)
         value = {"void": "", "hipError_t": " hip::finish(hipErrorNotSupported)"}.get(result, " {}")
         return f'{head}{unused}  hip::not_supported("{name}");\n  return{value};\n}}\n\n'
     call = f"hip::{name}({passed})"
-    if result == "hipError_t" and name not in ("hipGetLastError", "hipPeekAtLastError",
-                                               "hipExtGetLastError"):
+    if result == "hipError_t" and name not in (
+        "hipGetLastError",
+        "hipPeekAtLastError",
+        "hipExtGetLastError",
+    ):
         call = f"hip::finish({call})"
-    arguments = ", ".join(f'hip::argument("{identifier}", "{kind}", {identifier})'
-                          for kind, identifier in parameters)
+    arguments = ", ".join(
+        f'hip::argument("{identifier}", "{kind}", {identifier})' for kind, identifier in parameters
+    )
     array = f"    const hip_api_argument arguments[] = {{{arguments}}};\n" if parameters else ""
     given = "arguments, " + str(len(parameters)) if parameters else "nullptr, 0"
-    return (f"{head}  if (hip::hook_installed()) [[unlikely]] {{\n{array}"
-            f"    return hip::traced(hip::ApiId::{name}, {given}, [&] {{ return {call}; }});\n"
-            f"  }}\n  return {call};\n}}\n\n")
+    return (
+        f"{head}  if (hip::hook_installed()) [[unlikely]] {{\n{array}"
+        f"    return hip::traced(hip::ApiId::{name}, {given}, [&] {{ return {call}; }});\n"
+        f"  }}\n  return {call};\n}}\n\n"
+    )
 
 
 def main() -> None:
     headers, output = Path(sys.argv[1]), Path(sys.argv[2])
     output.mkdir(parents=True, exist_ok=True)
-    sources = [*sorted(headers.glob("hip/detail/api_*.h")), headers / "hip/hiprtc.h",
-               HERE / "internal_api.h"]
+    sources = [
+        *sorted(headers.glob("hip/detail/api_*.h")),
+        headers / "hip/hiprtc.h",
+        HERE / "internal_api.h",
+    ]
     prototypes = {}
     for source in sources:
         prototypes.update(parse_prototypes(source.read_text()))
     nodes = parse_table((HERE / "api_table.txt").read_text())
     unsupported = set(nodes.pop("not supported"))
     exported = [name for names in nodes.values() for name in names]
-    prototypes["hipCreateChannelDesc"] = ("hipChannelFormatDesc", [
-        ("int", "x"), ("int", "y"), ("int", "z"), ("int", "w"), ("hipChannelFormatKind", "f")])
+    prototypes["hipCreateChannelDesc"] = (
+        "hipChannelFormatDesc",
+        [("int", "x"), ("int", "y"), ("int", "z"), ("int", "w"), ("hipChannelFormatKind", "f")],
+    )
     missing = (set(exported) ^ set(prototypes)) | (unsupported - set(exported))
     if missing:
         sys.exit(f"gen_api.py: table and headers disagree about {', '.join(sorted(missing))}")
@@ -109,31 +126,41 @@ def main() -> None:
     (output / "api_ids.h").write_text(
         f"{note}#pragma once\n#include <cstdint>\nnamespace hip {{\n"
         f"enum class ApiId : uint32_t {{\n{ids}  count\n}};\n"
-        f"inline constexpr const char* kApiNames[] = {{\n{quoted}}};\n}}  // namespace hip\n")
+        f"inline constexpr const char* kApiNames[] = {{\n{quoted}}};\n}}  // namespace hip\n"
+    )
     declarations = "".join(
         f"{prototypes[n][0]} {n}({', '.join(f'{k} {i}' for k, i in prototypes[n][1])});\n"
-        for n in implemented)
+        for n in implemented
+    )
     (output / "api_impl.h").write_text(
         f'{note}#pragma once\n#include "internal_api.h"\nnamespace hip {{\n{declarations}'
-        f"}}  // namespace hip\n")
+        f"}}  // namespace hip\n"
+    )
     entries = "".join(entry(n, *prototypes[n], n not in unsupported) for n in names)
     # The cast picks the C function where C++ templates of the same name exist.
     table = "".join(
         f'    {{"{n}", (void*)({prototypes[n][0]} (*)({", ".join(k for k, _ in prototypes[n][1])}))'
-        f"&::{n}}},\n" for n in names)
+        f"&::{n}}},\n"
+        for n in names
+    )
     (output / "api_entry.cpp").write_text(
         f'{note}#include "api_impl.h"\n#include "entry.h"\n\nextern "C" {{\n\n{entries}}}\n\n'
         f"namespace hip {{\nconst ApiAddress kApiAddresses[] = {{\n{table}}};\n"
-        f"const unsigned kApiAddressCount = {len(names)};\n}}  // namespace hip\n")
+        f"const unsigned kApiAddressCount = {len(names)};\n}}  // namespace hip\n"
+    )
     (output / "hip.map").write_text(version_script(nodes))
     rtc = [name for name in names if name.startswith("hiprtc")]
     plain = "".join(
         f"{prototypes[n][0]} {n}({', '.join(f'{k} {i}' for k, i in prototypes[n][1])}) {{\n"
-        f"  return hip::{n}({', '.join(i for _, i in prototypes[n][1])});\n}}\n" for n in rtc)
+        f"  return hip::{n}({', '.join(i for _, i in prototypes[n][1])});\n}}\n"
+        for n in rtc
+    )
     (output / "hiprtc_entry.cpp").write_text(
-        f'{note}#include "api_impl.h"\n\nextern "C" {{\n{plain}}}\n')
+        f'{note}#include "api_impl.h"\n\nextern "C" {{\n{plain}}}\n'
+    )
     (output / "hiprtc.map").write_text(
-        "{\nglobal:\n" + "".join(f"  {n};\n" for n in rtc) + "local:\n  *;\n};\n")
+        "{\nglobal:\n" + "".join(f"  {n};\n" for n in rtc) + "local:\n  *;\n};\n"
+    )
 
 
 if __name__ == "__main__":
