@@ -191,7 +191,7 @@ uint64_t Dispatcher::resident_limit(const Launch& l) const {
 DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile) {
   using Result = WorkgroupContext::Result;
   std::lock_guard serial(models_.mutex);
-  DispatchModel model(model_, models_, launch);
+  DispatchModel model(model_, models_, launch, request);
   const uint64_t limit = resident_limit(launch);
   const std::atomic<bool> never{false};
   std::deque<std::unique_ptr<WorkgroupContext>> suspended;
@@ -229,7 +229,7 @@ DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& req
     model.finished(*group);
     spare = std::move(group);
   }
-  profile = model.profile(request, wanted_threads_);
+  profile = model.profile(wanted_threads_);
   return result;
 }
 

@@ -1,6 +1,7 @@
 // A tools library that has every dispatch of a program profiled and writes what the models say, one
 // JSON object a line, to $MODEL_PROBE_OUT. MODEL_PROBE_ATT=1 adds the thread trace of CU
-// $MODEL_PROBE_CU (default 0) of shader engine 0.
+// $MODEL_PROBE_CU (default 0) of shader engine 0; MODEL_PROBE_STEPS limits the detailed part;
+// MODEL_PROBE_TIME=1 adds the CPU time spent.
 #include <dlfcn.h>
 
 #include <ctime>
@@ -31,6 +32,7 @@ class Probe final : public gpu::Profiler {
     gpu::ProfileRequest request;
     request.timing = request.counters = true;
     request.att = att_;
+    if (const char* steps = std::getenv("MODEL_PROBE_STEPS")) request.detailed_steps = std::strtoull(steps, nullptr, 10);
     if (const char* cu = std::getenv("MODEL_PROBE_CU")) request.att_select.target_cu = uint32_t(std::atoi(cu));
     else request.att_select.target_cu = 0;
     return request;

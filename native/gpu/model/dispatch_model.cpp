@@ -37,17 +37,19 @@ Profiler* profiler() { return g_profiler; }
 
 ModelState::ModelState(const DeviceModel& device) : parameters(parameters_of(device)) {}
 
-DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch)
+DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch, const ProfileRequest& request)
     : device_(device),
       state_(state),
       launch_(launch),
+      request_(request),
+      detailed_steps_(request.detailed_steps ? request.detailed_steps : kDetailedSteps),
       table_(*launch.program, state.parameters),
       engines_(size_t(engines_per_xcc(device)) * device.xccs),
       executed_(device.xccs),
       vmem_(device.xccs) {
   const uint64_t items = uint64_t{launch.request.workgroup[0]} * launch.request.workgroup[1] * launch.request.workgroup[2];
   const uint64_t waves = launch.group_count * std::max<uint64_t>(1, (items + kLanes - 1) / kLanes);
-  steps_per_wave_ = std::max<size_t>(kStepsPerWave, kDetailedSteps / std::max<uint64_t>(1, waves));
+  steps_per_wave_ = std::max<size_t>(kStepsPerWave, detailed_steps_ / std::max<uint64_t>(1, waves));
 }
 
 Observer* DispatchModel::begin(WorkgroupContext& group) {
@@ -95,7 +97,7 @@ void DispatchModel::keep(GroupTrace group) {
   steps_ += group.steps();
   bytes_ += group.bytes();
   groups_.push_back(std::move(group));
-  if (steps_ <= kDetailedSteps && bytes_ <= kDetailedBytes) return;
+  if (steps_ <= detailed_steps_ && bytes_ <= kDetailedBytes) return;
   if (all_xccs_ && device_.xccs > 1) {
     all_xccs_ = false;
     std::erase_if(groups_, [&](const GroupTrace& g) { return g.index % device_.xccs != 0; });
@@ -109,7 +111,8 @@ void DispatchModel::keep(GroupTrace group) {
   closed_ = true;
 }
 
-DispatchProfile DispatchModel::profile(const ProfileRequest& request, unsigned threads) {
+DispatchProfile DispatchModel::profile(unsigned threads) {
+  const ProfileRequest& request = request_;
   const Parameters& p = state_.parameters;
   SimulationInput input{.device = device_, .parameters = p, .table = table_};
   input.threads = threads;

@@ -20,12 +20,12 @@ class ModelState {
 
 class DispatchModel {
  public:
-  DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch);
+  DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch, const ProfileRequest& request);
 
   // The observer for a workgroup about to run, or nullptr.
   Observer* begin(WorkgroupContext& group);
   void finished(const WorkgroupContext& group);
-  DispatchProfile profile(const ProfileRequest& request, unsigned threads);
+  DispatchProfile profile(unsigned threads);
 
  private:
   void keep(GroupTrace group);
@@ -34,6 +34,8 @@ class DispatchModel {
   const DeviceModel& device_;
   ModelState& state_;
   const Launch& launch_;
+  const ProfileRequest& request_;
+  const size_t detailed_steps_;
   StaticTable table_;
   std::vector<EngineCounts> engines_;
   std::vector<uint64_t> executed_, vmem_;      // per XCD

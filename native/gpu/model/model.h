@@ -27,6 +27,8 @@ struct ProfileRequest {
   bool counters = false;
   bool att = false;
   AttSelect att_select;
+  // Wave-instructions simulated in detail at most; 0: the model's own limit.
+  uint64_t detailed_steps = 0;
   bool any() const { return timing || counters || att; }
 };
 

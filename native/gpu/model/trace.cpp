@@ -135,6 +135,11 @@ void GroupRecorder::begin(uint64_t index, const std::vector<Wave*>& waves, uint3
   group_ = {};
   group_.index = index;
   group_.waves.resize(count);
+  // The last workgroup's lengths are a good guess.
+  for (WaveTrace& wave : group_.waves) {
+    wave.steps.reserve(usual_steps_);
+    wave.data.reserve(usual_data_);
+  }
   waves_.assign(waves.begin(), waves.begin() + count);
   last_ = nullptr;
 }
@@ -143,8 +148,8 @@ GroupTrace GroupRecorder::take() {
   for (size_t i = 0; i < waves_.size(); ++i) {
     WaveTrace& trace = group_.waves[i];
     trace.executed = waves_[i]->executed;
-    trace.steps.shrink_to_fit();
-    trace.data.shrink_to_fit();
+    usual_steps_ = trace.steps.size();
+    usual_data_ = trace.data.size();
   }
   return std::move(group_);
 }

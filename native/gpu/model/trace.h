@@ -118,7 +118,7 @@ class GroupRecorder final : public Observer {
   GroupTrace group_;
   std::vector<const Wave*> waves_;
   const Wave* last_ = nullptr;
-  size_t current_ = 0;
+  size_t current_ = 0, usual_steps_ = 0, usual_data_ = 0;
   // Lines of the instruction at hand: a small hash, emptied by its generation.
   uint64_t line_[128] = {};
   uint32_t filled_[128][2] = {};

@@ -140,21 +140,23 @@ uint64_t XccMemory::write(uint64_t line_and_flags, uint64_t time) {
   const uint32_t channel = channel_of(line);
   TccCounts& count = channels[channel];
   uint64_t latency = parameters_.l2_write_latency;
+  bool hit = false;
+  const bool cached = !(line_and_flags & kUncached);
+  const uint32_t at = cached ? entry_for(line, channel, hit) : 0;
   for (int half = 0; half < 2; ++half) {
     if (!(line_and_flags & (kLow << half))) continue;
     const bool full = line_and_flags & (kLowFull << half);
     ++count.write;
     latency = std::max(latency, parameters_.l2_write_latency + channel_pipes_[channel].delay(time, write_service_ / 2));
-    if (line_and_flags & kUncached) {
+    if (!cached) {
       ++count.uncached;
       ++count.miss;
       ++count.ea_write;
       if (full) ++count.ea_write_64;
       continue;
     }
-    bool hit;
-    const uint32_t at = entry_for(line, channel, hit);
     ++(hit ? count.hit : count.miss);
+    hit = true;  // the second half finds what the first brought
     state_[at] |= uint8_t(kDirtyLow << half);
     if (full) state_[at] |= uint8_t((kFullLow | kValidLow) << half);
   }
