@@ -92,7 +92,7 @@ class Build:
             library = device_library(self.toolchain, arch)
             words += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(library)]
         else:
-            words += ["-fgpu-rdc"]
+            words += rdc.flags(source)
         return [*words, *what, source, "-o", out]
 
     def code_object(self, source: Input, arch: str, stem: str) -> Path:
@@ -121,7 +121,7 @@ class Build:
         if source.language == "hip":
             words += ["-x", "hip", "--offload-host-only", "-nogpulib", "-nogpuinc", *self.common()]
             if self.command.rdc:
-                words.append("-fgpu-rdc")
+                words += rdc.flags(source.path)
         else:
             words += ["-x", source.language, *self.plain_flags()]
         words += self.command.host_flags
