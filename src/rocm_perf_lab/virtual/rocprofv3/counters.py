@@ -104,7 +104,8 @@ def _expression(name: str, known: Catalogue) -> str | None:
     if name in known.derived:
         return known.derived[name]
     base = name.removesuffix("_sum")
-    if base != name and known.blocks.get(base) in SUMMED_BLOCKS:
+    listed = base in known.blocks or base in known.modelled
+    if base != name and listed and block_of(base) in SUMMED_BLOCKS:
         return f"reduce({base},sum)"
     return None
 

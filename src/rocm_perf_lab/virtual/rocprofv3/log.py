@@ -210,7 +210,7 @@ def _take(log: ProcessLog, r: dict[str, Any], open_calls: dict[int, Call], folde
             log.entries.append(Return(ended))
     elif kind == "dispatch":
         log.entries.append(_launch(r))
-    elif kind == "done":
+    elif kind == "done" and r["ok"]:
         log.outcomes[r["d"]] = _outcome(r)
     elif kind == "copy":
         ends = (r["to"], r["ta"], r["from"], r["fa"])

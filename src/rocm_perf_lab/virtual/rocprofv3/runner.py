@@ -159,7 +159,8 @@ def _write(
     ended: Ended,
     tell: Tell,
 ) -> None:
-    logs = [log for log in read_logs(folder) if log.entries]
+    # A process that links HIP but never initialises it has no agents.
+    logs = [log for log in read_logs(folder) if log.agents]
     recordings = _recordings(logs, wanted, counted, gpus)
     taken: set[Path] = set()
     for recording in recordings:

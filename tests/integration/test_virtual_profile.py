@@ -1,0 +1,137 @@
+"""`rocm-perf profile` on the virtual MI300X says true things about kernels that are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.device.target import choose
+from support.cli import rocm_perf
+from support.hip_build import REPOSITORY
+from support.virtual_profile import (
+    PROGRAMS,
+    build,
+    databases,
+    document,
+    need_profiler,
+    profile,
+    query,
+)
+
+VERDICTS = {
+    "vcopy": "memory_bandwidth_bound",
+    "chase": "latency_bound",
+    "fma_chain": "compute_throughput_limited",
+    "big_lds": "under_occupied",
+    "divergent": "divergence_limited",
+    "lds_stride": "lds_bound",
+}
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("known")
+    return profile(build(PROGRAMS / "profile_known.cpp", folder), folder)
+
+
+@pytest.mark.parametrize("kernel", VERDICTS)
+def test_a_kernel_of_known_bottleneck_gets_its_verdict(known: Path, kernel: str) -> None:
+    verdicts = {k["kernel"]: k for k in document(known, "analysis.json")["kernels"]}
+    found = next(v for name, v in verdicts.items() if name.startswith(f"{kernel}("))
+    assert found["bottleneck"] == VERDICTS[kernel], found["evidence"]
+
+
+def test_every_file_says_that_it_was_virtual(known: Path) -> None:
+    for name in ("profile.json", "roofline.json", "dag.json", "analysis.json"):
+        device = document(known, name)["provenance"]["device"]
+        assert device["kind"] == "virtual"
+        assert device["name"] == "Virtual AMD Instinct MI300X"
+        assert device["architecture"] == "gfx942"
+    for path in databases(known):
+        assert query(path, "SELECT value FROM rocpd_metadata WHERE tag = 'virtual'") == [("true",)]
+
+
+def test_analyzing_the_run_again_finds_the_same_runs(known: Path) -> None:
+    done = rocm_perf("analyze", known, "--quiet", cwd=known)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == pytest.approx(document(known, "profile.json")["runtime_ms"])
+
+
+def test_a_thousand_empty_launches_are_launch_bound(tmp_path: Path) -> None:
+    program = build(PROGRAMS / "profile_launches.cpp", tmp_path)
+    folder = profile(program, tmp_path, "--no-counters", args=["1000"])
+    (kernel,) = document(folder, "analysis.json")["kernels"]
+    assert (kernel["kernel"], kernel["bottleneck"]) == ("nothing()", "launch_bound")
+    # The smallest kernel by events on MI300A is 4.2 us.
+    ((first, last, count),) = query(
+        databases(folder)[0], "SELECT min(start), max(start), count(*) FROM kernels"
+    )
+    assert count == 1000
+    assert (last - first) / 999 == pytest.approx(4200, rel=0.1)
+
+
+@pytest.fixture(scope="module")
+def two_streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("streams")
+    return build(PROGRAMS / "profile_overlap.cpp", folder)
+
+
+def spans(folder: Path) -> dict[str, tuple[int, int]]:
+    rows = query(databases(folder)[0], "SELECT name, start, end FROM kernels")
+    return {name.partition("(")[0]: (start, end) for name, start, end in rows}
+
+
+def edges(folder: Path) -> dict[str, int]:
+    return {e["kind"]: e["count"] for e in document(folder, "dag.json")["edges"]}
+
+
+def test_independent_streams_overlap(two_streams: Path, tmp_path: Path) -> None:
+    folder = profile(two_streams, tmp_path, "--no-counters", args=["apart"])
+    at = spans(folder)
+    assert at["second"][0] < at["first"][1]
+    assert edges(folder)["EVENT"] == 0
+    assert document(folder, "dag.json")["device"]["overlap_ns"] > 0
+
+
+def test_an_event_between_streams_is_an_edge(two_streams: Path, tmp_path: Path) -> None:
+    folder = profile(two_streams, tmp_path, "--no-counters", args=["event"])
+    at = spans(folder)
+    assert at["second"][0] >= at["first"][1]
+    assert edges(folder)["EVENT"] == 1
+    assert document(folder, "dag.json")["replay_error"] == pytest.approx(0, abs=0.01)
+
+
+def test_the_flops_of_a_matrix_product_are_2mnk(tmp_path: Path) -> None:
+    n = 64
+    program = build(REPOSITORY / "examples" / "gemm.cpp", tmp_path)
+    folder = profile(program, tmp_path, "--kernel", "gemm_mfma", args=["-n", str(n), "-k", "mfma"])
+    (kernel,) = document(folder, "roofline.json")["kernels"]
+    assert kernel["flops_by_type"]["mfma_f16"]["value"] == 2 * n**3
+
+
+def test_without_an_amd_gpu_the_virtual_one_is_chosen_and_named(tmp_path: Path) -> None:
+    need_profiler()
+    nowhere = tmp_path / "kfd"
+    target = choose("auto", rocprofv3_installed=True, environment={}, driver=nowhere)
+    assert (target.kind, target.name) == ("virtual", "virtual:mi300x")
+    assert target.notice == (
+        "no AMD GPU was found: running on the Virtual AMD Instinct MI300X; "
+        "times and counters are modelled"
+    )
+
+
+def test_a_real_gpu_comes_first(tmp_path: Path) -> None:
+    driver = tmp_path / "kfd"
+    driver.touch()
+    target = choose("auto", rocprofv3_installed=True, environment={}, driver=driver)
+    assert (target.kind, target.profiler, target.notice) == ("hardware", None, None)
+
+
+def test_other_devices_by_name(tmp_path: Path) -> None:
+    program = build(PROGRAMS / "profile_launches.cpp", tmp_path, "--offload-arch=gfx90a")
+    done = rocm_perf(
+        "profile", program, "--device", "virtual:mi250x", "--runs", "1", "--", "3", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Virtual AMD Instinct MI250X (gfx90a, 110 CUs)" in done.stdout
