@@ -34,11 +34,13 @@ class TagCache {
     }
     return {uint32_t(from + oldest), false};
   }
-  bool holds(uint32_t set, uint32_t line) const {
-    const uint32_t* tags = &tags_[size_t(set) * ways_];
-    bool found = false;
-    for (uint32_t w = 0; w < ways_; ++w) found |= tags[w] == line;
-    return found;
+  // Whether it is there and was used within the last `window` uses of the cache.
+  bool holds(uint32_t set, uint32_t line, uint32_t window) const {
+    const size_t from = size_t(set) * ways_;
+    const uint32_t* tags = &tags_[from];
+    uint32_t at = kNone;
+    for (uint32_t w = 0; w < ways_; ++w) at = tags[w] == line ? w : at;
+    return at != kNone && clock_ - used_[from + at] <= window;
   }
   void place(uint32_t at, uint32_t line) {
     tags_[at] = line;

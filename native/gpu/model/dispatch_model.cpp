@@ -141,6 +141,10 @@ DispatchProfile DispatchModel::profile(unsigned threads) {
     for (uint32_t x = 0; x < xccs; ++x)
       input.compute_units[x] = uint32_t(std::clamp<uint64_t>(input.groups[x].size() / on_a_cu, 1, cus));
   }
+  uint64_t kept = 0, everything = 0;
+  for (const GroupTrace& group : groups_) kept += group.steps();
+  for (uint64_t executed : executed_) everything += executed;
+  if (kept < everything) input.traffic_share = double(kept) / double(everything);
   SimulationResult simulated = simulate(input, state_.device_state);
 
   DispatchProfile profile;

@@ -19,6 +19,8 @@ class XccSimulation {
     const uint32_t engines = engines_per_xcc(input.device), all = cus_per_xcc(input.device);
     const uint32_t count = input.compute_units[xcc];
     share_ = double(count) / all;
+    const double lines = double(input.device.l3_bytes) / kLineBytes;
+    if (input.traffic_share < 1) mall_window_ = uint32_t(std::max(1.0, lines * input.traffic_share));
     source_.groups = input.groups[xcc];
     source_.launch_cycles = input.parameters.wave_launch_cycles;
     source_.engine_free.assign(engines, 0);
@@ -56,7 +58,7 @@ class XccSimulation {
   }
 
   void run(uint64_t start, uint64_t end) {
-    memory_.quantum(start, input_.active_xccs, share_);
+    memory_.quantum(start, input_.active_xccs, share_, mall_window_);
     for (auto& cu : cus)
       if (cu->next() < end) cu->run(end, source_);
     if (!exhausted && source_.next == source_.groups.size()) {
@@ -73,6 +75,7 @@ class XccSimulation {
   XccMemory& memory_;
   WorkSource source_;
   double share_ = 1;
+  uint32_t mall_window_ = ~0u;
 };
 
 // Lines that left the XCDs in a quantum, in the order of the XCDs.

@@ -33,8 +33,8 @@ XccMemory::XccMemory(const DeviceModel& device, const Parameters& p, const TagCa
   }
 }
 
-void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share) {
-  // `share`: of this XCD, the part of its compute units that is simulated.
+void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, uint32_t mall_window) {
+  mall_window_ = mall_window;
   read_service_ = service_of(kLineBytes, parameters_.l2_channel_bytes_per_clock * share);
   write_service_ = service_of(kLineBytes, parameters_.l2_channel_write_bytes_per_clock * share);
   const double link = bytes_per_clock(parameters_.xcc_fabric_gbps, device_);
@@ -76,18 +76,17 @@ void XccMemory::evict(uint32_t at, uint32_t channel, bool end) {
 
 // A write that the Infinity Cache does not hold yet makes room there, in the end in HBM.
 uint64_t XccMemory::leave(uint32_t tag, uint32_t bytes) {
-  const bool in_mall = mall_ && mall_->holds(mall_set(tag, mall_->sets()), tag);
+  const bool held = in_mall(tag);
   mall_pipe_.delay(0, mall_service_ * bytes / kLineBytes);
-  if (!in_mall) hbm_pipe_.delay(0, hbm_service_ * bytes / kLineBytes);
-  return (in_mall ? mall_service_ : hbm_service_) * bytes / kLineBytes;
+  if (!held) hbm_pipe_.delay(0, hbm_service_ * bytes / kLineBytes);
+  return (held ? mall_service_ : hbm_service_) * bytes / kLineBytes;
 }
 
 uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel) {
   const uint32_t tag = short_line(line);
-  const bool in_mall = mall_ && mall_->holds(mall_set(tag, mall_->sets()), tag);
   fabric.push_back({tag, false});
   uint64_t extra = mall_pipe_.delay(time, mall_service_ * bytes / kLineBytes);
-  if (in_mall) {
+  if (in_mall(tag)) {
     ++mall_hits;
     extra += parameters_.mall_latency - parameters_.l2_latency;
   } else {

@@ -43,11 +43,15 @@ class FluidPipe {
 // Lines on their way out of an XCD in one quantum, to be entered into the Infinity Cache.
 struct FabricRequest { uint32_t line; bool write; };
 
+inline uint32_t mall_set(uint32_t line, uint32_t sets) { return (line ^ line >> 11) & (sets - 1); }
+
 class XccMemory {
  public:
   XccMemory(const DeviceModel& device, const Parameters& parameters, const TagCache* mall);
 
-  void quantum(uint64_t start, uint32_t active_xccs, double share);
+  // `share`: the part of the XCD's compute units that is simulated; `mall_window`: how many lines
+  // back the Infinity Cache reaches, less than its size where not all traffic is simulated.
+  void quantum(uint64_t start, uint32_t active_xccs, double share, uint32_t mall_window);
   // A request of the L1 (128 or 64 bytes) or of an SQC (64 bytes); the cycle its data is back,
   // less the latency of a hit in the L1.
   uint64_t read(uint64_t line_and_flags, uint64_t time, uint32_t halves, bool scalar);
@@ -78,6 +82,8 @@ class XccMemory {
   }
   uint32_t entry_for(uint64_t line, uint32_t channel, bool& hit);
   uint64_t out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel);  // extra latency of a read
+  bool in_mall(uint32_t tag) const { return mall_ && mall_->holds(mall_set(tag), tag, mall_window_); }
+  uint32_t mall_set(uint32_t line) const { return gpu::mall_set(line, mall_->sets()); }
   uint64_t leave(uint32_t tag, uint32_t bytes);  // the time a write takes on its way out, 1/256 cycles
   void evict(uint32_t at, uint32_t channel, bool end);
 
@@ -90,6 +96,7 @@ class XccMemory {
   std::vector<uint64_t> ready_;  // when a line being fetched is there
   std::vector<FluidPipe> channel_pipes_;
   FluidPipe mall_pipe_, hbm_pipe_;
+  uint32_t mall_window_ = ~0u;
   uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, hbm_service_ = 0;  // of 128 bytes
   struct SmallCache {
     TagCache tags;
@@ -97,7 +104,5 @@ class XccMemory {
   };
   std::vector<SmallCache> scalar_, instruction_;
 };
-
-inline uint32_t mall_set(uint32_t line, uint32_t sets) { return (line ^ line >> 11) & (sets - 1); }
 
 }  // namespace gpu
