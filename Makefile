@@ -20,6 +20,13 @@ $(STAMP): pyproject.toml
 native: $(STAMP)
 	$(BIN)/python native/build_backend.py
 
+# A fresh machine: set up, build the softmax testbed, profile it on the virtual MI300X.
+demo: native
+	$(BIN)/python -c 'from rocm_perf_lab.device.toolchain import find_toolchain; find_toolchain()' 2>/dev/null || $(BIN)/python -m pip install --quiet 'ziglang>=0.16,<1'
+	mkdir -p build/demo
+	$(BIN)/rocm-perf hipcc -O3 -g examples/softmax.cpp -o build/demo/softmax
+	$(BIN)/rocm-perf profile build/demo/softmax --att --device virtual --out build/demo/profile
+
 lint: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks

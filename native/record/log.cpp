@@ -69,7 +69,6 @@ void open_log() {
   Line line("process");
   line.number("pid", uint64_t(getpid())).number("ppid", uint64_t(getppid())).number("real", real_time());
   line.string("command", command_line());
-  std::string text;
   line.write();
 }
 

@@ -3,8 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <cstring>
-#include <map>
+#include <string_view>
 
 #include "gpu.h"
 #include "log.h"
@@ -34,27 +33,20 @@ void enter(const hip_api_call* call, void*) {
   line.close(']').write();
 }
 
-// Handles and addresses that a call gives back: through a pointer to a pointer.
-bool gives_handle(const char* type) {
-  static const char* const kTypes[] = {"hipStream_t*", "hipEvent_t*", "void**", "hipGraphExec_t*", "hipDeviceptr_t*"};
-  std::string plain;
-  for (const char* c = type; *c; ++c)
-    if (*c != ' ') plain += *c;
-  for (const char* known : kTypes)
-    if (plain == known) return true;
+// The handle that a call makes comes back through its first argument.
+bool makes_handle(std::string_view name) {
+  for (const std::string_view known : {"hipStreamCreate", "hipExtStreamCreate", "hipEventCreate"})
+    if (name.substr(0, known.size()) == known) return true;
   return false;
 }
 
 void leave(const hip_api_call* call, void*) {
   Line line("exit");
   line.number("t", thread_id()).number("c", call->correlation_id).integer("v", call->result).open("o", '{');
-  if (call->result == 0 && std::strncmp(call->name, "hip", 3) == 0 && !std::strstr(call->name, "Launch")) {
-    for (uint32_t i = 0; i < call->argument_count; ++i) {
-      const hip_api_argument& argument = call->arguments[i];
-      if (!gives_handle(argument.type)) continue;
-      if (const void* const* out = *static_cast<void** const*>(argument.value))
-        line.number(argument.name, reinterpret_cast<uint64_t>(*out));
-    }
+  if (call->result == 0 && call->argument_count > 0 && makes_handle(call->name)) {
+    const hip_api_argument& argument = call->arguments[0];
+    if (const void* const* out = *static_cast<void** const*>(argument.value))
+      line.number(argument.name, reinterpret_cast<uint64_t>(*out));
   }
   line.close('}').write();
 }

@@ -51,9 +51,16 @@ def find(command: Sequence[str] | None = None) -> Profiler:
 def installed() -> str | None:
     """Where ROCm's rocprofv3 is, if anywhere."""
     for candidate in _candidates():
-        if os.access(candidate, os.X_OK) and Path(candidate).is_file():
+        usable = os.access(candidate, os.X_OK) and Path(candidate).is_file()
+        if usable and not _is_stand_in(Path(candidate)):
             return candidate
     return None
+
+
+def _is_stand_in(path: Path) -> bool:
+    """Whether it is the virtual GPU's, put on PATH under AMD's name."""
+    with path.open("rb") as file:
+        return b"rocm_perf_lab.virtual.rocprofv3" in file.read(512)
 
 
 def _locate() -> str:

@@ -1,4 +1,4 @@
-"""A folder that looks like ROCm to a Makefile: bin/hipcc, bin/hipconfig, include, lib."""
+"""A folder that looks like ROCm: bin/hipcc, bin/hipconfig, bin/rocprofv3, include, lib."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab import __version__
+from rocm_perf_lab.device.target import STAND_IN
 from rocm_perf_lab.device.toolchain import (
     SHIM_MARK,
     cache_dir,
@@ -43,12 +44,13 @@ def make_shims() -> Path:
     binaries.mkdir(parents=True, exist_ok=True)
     python = shlex.quote(sys.executable)
     for name, words in (
-        ("hipcc", "hipcc"),
-        ("hipconfig", "hipcc --hipconfig"),
-        ("amdclang++", "hipcc"),
+        ("hipcc", "rocm_perf_lab hipcc"),
+        ("hipconfig", "rocm_perf_lab hipcc --hipconfig"),
+        ("amdclang++", "rocm_perf_lab hipcc"),
+        ("rocprofv3", STAND_IN),
     ):
         script = binaries / name
-        text = f'#!/bin/sh\n# {SHIM_MARK}\nexec {python} -m rocm_perf_lab {words} "$@"\n'
+        text = f'#!/bin/sh\n# {SHIM_MARK}\nexec {python} -m {words} "$@"\n'
         work = script.with_suffix(f".{os.getpid()}")
         work.write_text(text)
         work.chmod(0o755)

@@ -63,11 +63,14 @@ def run(command: Command, tell: Tell) -> int:
 
 
 def _plan(wanted: Pass, gpus: Sequence[agents.Gpu]) -> list[Wanted]:
-    """The counters of a pass, refused here if one cannot be had on every device."""
-    counted: list[Wanted] = []
-    for architecture in sorted({gpu.model.architecture for gpu in gpus} if wanted.pmc else set()):
-        counted = counters.resolve(wanted.pmc, counters.catalogue(architecture))
-        counters.check_slots(counted, architecture)
+    """The counters of a pass, refused here if they cannot be had."""
+    if not wanted.pmc:
+        return []
+    architectures = sorted({gpu.model.architecture for gpu in gpus})
+    if len(architectures) > 1:
+        raise BadInput(f"counters of {' and '.join(architectures)} cannot be mixed in one run")
+    counted = counters.resolve(wanted.pmc, counters.catalogue(architectures[0]))
+    counters.check_slots(counted, architectures[0])
     return counted
 
 
