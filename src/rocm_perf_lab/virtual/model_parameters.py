@@ -19,7 +19,8 @@ FILE = Path(__file__).resolve().parent.parent / "arch" / "data" / "virtual" / "m
 
 
 def table() -> dict[str, Any]:
-    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+    parsed: dict[str, Any] = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return parsed
 
 
 def devices() -> dict[str, dict[str, dict[str, Any]]]:

@@ -1,0 +1,131 @@
+// Kernels whose behaviour on a GPU is known, one per command: what the models are held to.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#define CHECK(call)                                                       \
+  do {                                                                    \
+    hipError_t status = (call);                                           \
+    if (status != hipSuccess) {                                           \
+      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status)); \
+      std::exit(1);                                                       \
+    }                                                                     \
+  } while (0)
+
+__global__ void chase(const unsigned* next, unsigned* out, int steps) {
+  unsigned at = threadIdx.x;
+  for (int i = 0; i < steps; ++i) at = next[at];
+  out[threadIdx.x] = at;
+}
+
+__global__ void fma_chain(float* out, int n) {
+  float a = threadIdx.x, b = 1.0001f, c = 0.5f;
+  for (int i = 0; i < n; ++i) {
+#pragma unroll
+    for (int k = 0; k < 32; ++k) a = fmaf(a, b, c);
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = a;
+}
+
+// One wave, 64 reads of four bytes, lanes `stride` bytes apart.
+__global__ void __launch_bounds__(64) lds_read(unsigned* out, unsigned stride) {
+  __shared__ unsigned words[2048];
+  auto* local = (__attribute__((address_space(3))) unsigned*)words;
+  unsigned at = (unsigned)(size_t)local + threadIdx.x * stride, value = 0;
+  words[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = 0; i < 64; ++i) asm volatile("ds_read_b32 %0, %1\n\ts_waitcnt lgkmcnt(0)" : "=v"(value) : "v"(at) : "memory");
+  out[threadIdx.x] = value;
+}
+
+__global__ void strided_lds(unsigned* out, int n) {
+  __shared__ unsigned words[2048];
+  auto* local = (__attribute__((address_space(3))) unsigned*)words;
+  unsigned at = (unsigned)(size_t)local + (threadIdx.x & 63) * 128, value = 0;
+  words[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = 0; i < n; ++i) asm volatile("ds_read_b32 %0, %1\n\ts_waitcnt lgkmcnt(0)" : "=v"(value) : "v"(at) : "memory");
+  out[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+
+__global__ void big_lds(float* out, const float* in, int n) {
+  extern __shared__ float kept[];
+  float a = in[threadIdx.x];
+  for (int i = 0; i < n; ++i) {
+    kept[threadIdx.x] = a;
+    __syncthreads();
+    a = a * 1.01f + kept[(threadIdx.x * 17 + i) & 255] + in[(i * 256 + threadIdx.x) & 65535];
+    __syncthreads();
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = a;
+}
+
+__global__ void diverge(float* out, int n) {
+  float a = threadIdx.x;
+  for (int i = 0; i < n; ++i)
+    if ((threadIdx.x & 15) == (i & 15))
+      for (int k = 0; k < 32; ++k) a = a * 1.0001f + 0.5f;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = a;
+}
+
+__global__ void reads(const float4* in, float4* out, size_t n) {
+  float4 sum{0, 0, 0, 0};
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x) {
+    float4 v = in[i];
+    sum.x += v.x;
+    sum.y += v.y;
+    sum.z += v.z;
+    sum.w += v.w;
+  }
+  if (sum.x == 12345.0f) out[0] = sum;
+}
+
+__global__ void count(unsigned* bins) { atomicAdd(&bins[threadIdx.x & 7], 1u); }
+
+__global__ void empty() {}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  const long long n = argc > 2 ? std::atoll(argv[2]) : 64, blocks = argc > 3 ? std::atoll(argv[3]) : 304;
+  auto is = [&](const char* name) { return std::strcmp(what, name) == 0; };
+  float* f = nullptr;
+  CHECK(hipMalloc(&f, 32 << 20));
+  CHECK(hipMemset(f, 0, 32 << 20));
+  auto* u = reinterpret_cast<unsigned*>(f);
+  if (is("chase")) {  // n bytes, `blocks` steps: twice, and a cycle through all lines
+    const size_t lines = size_t(n) / 128, jump = lines > 100000 ? 1021 : 1;
+    std::vector<unsigned> next(lines * 32);
+    for (size_t i = 0; i < lines; ++i) next[i * 32] = unsigned((i + jump) % lines * 32);
+    unsigned* d = nullptr;
+    CHECK(hipMalloc(&d, lines * 128));
+    CHECK(hipMemcpy(d, next.data(), lines * 128, hipMemcpyHostToDevice));
+    for (int i = 1; i <= 2; ++i) chase<<<1, 1>>>(d, u, int(blocks) * i);
+  } else if (is("fma")) {
+    fma_chain<<<blocks, 256>>>(f, int(n));
+  } else if (is("lds_read")) {
+    for (unsigned stride = 4; stride <= 128; stride *= 2) lds_read<<<1, 64>>>(u, stride);
+  } else if (is("strided_lds")) {
+    strided_lds<<<blocks, 256>>>(u, int(n));
+  } else if (is("big_lds")) {
+    big_lds<<<blocks, 256, 65536>>>(f, f + (1 << 20), int(n));
+  } else if (is("diverge")) {
+    diverge<<<blocks, 256>>>(f, int(n));
+  } else if (is("reads")) {  // n MiB
+    float4* d = nullptr;
+    CHECK(hipMalloc(&d, size_t(n) << 20));
+    for (int i = 0; i < 2; ++i) reads<<<blocks, 256>>>(d, reinterpret_cast<float4*>(f), size_t(n) << 16);
+  } else if (is("count")) {
+    count<<<blocks, 256>>>(u);
+  } else if (is("empty")) {
+    for (int i = 0; i < n; ++i) empty<<<1, 64>>>();
+  } else {
+    std::fprintf(stderr, "no kernel %s\n", what);
+    return 2;
+  }
+  CHECK(hipGetLastError());
+  CHECK(hipDeviceSynchronize());
+  return 0;
+}

@@ -1,0 +1,80 @@
+"""Run a HIP program on the virtual GPU with every dispatch profiled by the models."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocm_perf_lab.virtual.native import find_library_dir
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    kernel: str
+    duration_ns: int
+    cycles: int
+    detailed_fraction: float
+    instructions: int
+    counters: dict[str, float]  # summed over the hardware instances
+    instances: dict[str, int]
+    waves: list[dict[str, Any]]
+    occupancy: int
+
+
+def build_probe(folder: Path) -> Path:
+    """tests/native/model_probe.cpp as a tools library, or a skip where nothing can build it."""
+    compiler = shutil.which("c++") or shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no host C++ compiler for the probe")
+    target = folder / "libmodel_probe.so"
+    source = REPOSITORY / "tests" / "native" / "model_probe.cpp"
+    include = REPOSITORY / "native" / "gpu"
+    flags = ["-std=c++20", "-O1", "-shared", "-fPIC", f"-I{include}"]
+    subprocess.run([compiler, *flags, str(source), "-o", str(target), "-ldl"], check=True)
+    return target
+
+
+def profile_text(probe: Path, program: Path, *args: str, **settings: str) -> str:
+    """What the probe wrote, as it is. `settings` become environment variables."""
+    out = probe.parent / "probe.jsonl"
+    environment = {**os.environ, "HSA_TOOLS_LIB": str(probe), "MODEL_PROBE_OUT": str(out)}
+    library = find_library_dir()
+    assert library is not None
+    environment["LD_LIBRARY_PATH"] = str(library)
+    done = subprocess.run(
+        [str(program), *args],
+        env={**environment, **settings},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out.read_text()
+
+
+def profile(probe: Path, program: Path, *args: str, **settings: str) -> list[Dispatch]:
+    rows = map(json.loads, profile_text(probe, program, *args, **settings).splitlines())
+    return [
+        Dispatch(
+            kernel=row["kernel"],
+            duration_ns=row["duration_ns"],
+            cycles=row["cycles"],
+            detailed_fraction=row["detailed_fraction"],
+            instructions=row["instructions"],
+            counters={name: value for name, (value, _) in row["counters"].items()},
+            instances={name: count for name, (_, count) in row["counters"].items()},
+            waves=row["waves"],
+            occupancy=row["occupancy"],
+        )
+        for row in rows
+    ]
