@@ -1,0 +1,279 @@
+"""Templates, caches, recordings and single measurements."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.autotune import gpu_lock, recorded, results_cache, template
+from rocm_perf_lab.autotune.evaluation import Measurement
+from rocm_perf_lab.autotune.measure import Recipe, Task, measure
+from rocm_perf_lab.autotune.results_cache import ResultsCache
+from rocm_perf_lab.cli.autotune import parse_budget
+from rocm_perf_lab.errors import BadInput, UsageError
+
+NAMES = frozenset({"A", "file name", "x.y"})
+
+
+# -- templates ----------------------------------------------------------------------------------
+
+
+def test_a_value_is_one_argument_whatever_it_holds() -> None:
+    parsed = template.parse("run --a={A} '{file name}' {x.y} {{literal}}", "--cmd", NAMES)
+    nasty = "; rm -rf / $(touch x) `id` \"quoted\" 'single' {A}"
+    assert parsed.fill({"A": nasty, "file name": "a b", "x.y": True}) == [
+        "run", f"--a={nasty}", "a b", "1", "{literal}",
+    ]  # fmt: skip
+
+
+def test_with_a_shell_values_are_quoted(tmp_path: Path) -> None:
+    parsed = template.parse("printf %s {A} | cat", "--cmd", NAMES, shell=True)  # noqa: S604
+    command = parsed.fill({"A": "a'b; echo no $(id)"})
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "a'b; echo no $(id)"
+
+
+@pytest.mark.parametrize("text", ["", "run {unknown}", "run 'open", "run {}"])
+def test_a_bad_template_gets_one_sentence(text: str) -> None:
+    with pytest.raises(UsageError):
+        template.parse(text, "--cmd-template", NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("10%", (100, None)),
+        ("0.05%", (1, None)),
+        ("200", (200, None)),
+        ("5000", (1000, None)),
+        ("15m", (None, 900.0)),
+        ("90s", (None, 90.0)),
+        ("1.5h", (None, 5400.0)),
+    ],
+)
+def test_budgets(text: str, expected: tuple[int | None, float | None]) -> None:
+    assert parse_budget(text, 1000) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0", "-3", "ten", "150%", "1.5", "nan", "1e9", "5 days"])
+def test_what_is_no_budget(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_budget(text, 1000)
+
+
+# -- measuring ----------------------------------------------------------------------------------
+
+
+def recipe(command: str, metric: str = "tail -n 1", **more: object) -> Recipe:
+    names = frozenset({"A"})
+    own = metric if metric in ("wall",) else template.parse(metric, "--metric", names)
+    texts = {k: template.parse(str(v), k, names) for k, v in more.items() if k != "timeout_s"}
+    return Recipe(
+        template.parse(command, "--cmd-template", names),
+        own,
+        timeout_s=float(str(more.get("timeout_s", 20.0))),
+        **texts,
+    )
+
+
+def outcome(made: Recipe, value: int = 1) -> Measurement:
+    return measure(Task({"A": value}, made))
+
+
+def sh(line: str) -> str:
+    return f"/bin/sh -c '{line}'"
+
+
+def test_the_metric_command_reads_the_programs_output() -> None:
+    found = outcome(recipe(sh("echo noise 99; echo time: 12.5 ms for {A}"), "sed -n s/ms.*//p"))
+    assert found.status == "ok"
+    assert found.samples_ms == (12.5,)
+
+
+def test_wall_time_is_the_programs() -> None:
+    found = outcome(recipe(sh("sleep 0.2"), "wall"))
+    assert 200 <= found.samples_ms[0] < 5000
+
+
+@pytest.mark.parametrize(
+    ("made", "status"),
+    [
+        (recipe(sh("echo oops; exit 3")), "failed"),
+        (recipe(sh("kill -SEGV $$")), "failed"),
+        (recipe("/nowhere/program {A}"), "failed"),
+        (recipe(sh("echo no number here")), "failed"),
+        (recipe(sh("echo hipErrorOutOfMemory; exit 1")), "out_of_resources"),
+        (recipe(sh("echo 1.0"), build=sh("exit 1")), "build_failed"),
+        (
+            recipe(sh("echo 1"), build=sh("echo error: local memory exceeds limit; exit 1")),
+            "out_of_resources",
+        ),
+        (recipe(sh("echo 1.0"), verify="grep -q 2.0"), "wrong"),
+        (recipe(sh("sleep 60"), timeout_s=0.3), "timeout"),
+    ],
+)
+def test_what_goes_wrong_is_recorded_as_what_it_is(made: Recipe, status: str) -> None:
+    found = outcome(made)
+    assert found.status == status
+    assert found.samples_ms == ()
+    assert found.reason
+
+
+def test_a_build_has_a_folder_of_its_own_that_is_gone_afterwards(tmp_path: Path) -> None:
+    made = recipe(
+        "/bin/sh {workdir}/run.sh",
+        build=f"""/bin/sh -c "echo 'echo {{A}}.5' > {{workdir}}/run.sh; pwd > {tmp_path}/seen" """,
+        verify="test -f {log}",
+    )
+    found = measure(Task({"A": 7}, made, keep_in=tmp_path))
+    assert found.samples_ms == (7.5,)
+    assert [p.name for p in tmp_path.iterdir()] == ["seen"]
+
+
+# -- the cache ----------------------------------------------------------------------------------
+
+
+def test_results_come_back_and_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
+    path = tmp_path / "cache.jsonl"
+    identity = {"command": "x"}
+    keys = [results_cache.key(identity, {"a": i}) for i in range(3)]
+    first = ResultsCache(path)
+    first.put(keys[0], {"a": 0}, Measurement("ok", (1.0, 1.1)))
+    first.put(keys[1], {"a": 1}, Measurement("timeout", reason="slow"))
+    with path.open("a") as file:
+        file.write('{"key": "torn", "samp')
+    again = ResultsCache(path)
+    assert again.skipped == 1
+    again.put(keys[2], {"a": 2}, Measurement("ok", (3.0,)))
+    last = ResultsCache(path)
+    assert last.get(keys[0]) == Measurement("ok", (1.0, 1.1))
+    assert last.get(keys[1]) == Measurement("timeout", reason="slow")
+    assert last.get(keys[2]) == Measurement("ok", (3.0,))
+
+
+def test_the_key_depends_on_everything_that_decides_a_time() -> None:
+    base = {"command": "x {a}", "device": "gfx942", "rocm": "7.0", "files": {"x": "1"}}
+    keys = {results_cache.key(base, {"a": 1}), results_cache.key(base, {"a": 2})}
+    for field, other in (("command", "y"), ("device", "gfx90a"), ("rocm", "6"), ("files", {})):
+        keys.add(results_cache.key({**base, field: other}, {"a": 1}))
+    assert len(keys) == 6
+
+
+def test_two_processes_may_write_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "cache.jsonl"
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from rocm_perf_lab.autotune.results_cache import ResultsCache\n"
+        "from rocm_perf_lab.autotune.evaluation import Measurement\n"
+        "c = ResultsCache(Path(sys.argv[1]))\n"
+        "for i in range(50):\n"
+        "    c.put(sys.argv[2] + str(i), {'a': i}, Measurement('ok', (1.0,) * 200))\n"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", script, str(path), n]) for n in "ab"]
+    assert [w.wait(60) for w in writers] == [0, 0]
+    found = ResultsCache(path)
+    assert found.skipped == 0
+    assert len(found.known()) == 100
+
+
+# -- one measurement at a time on a GPU ---------------------------------------------------------
+
+
+def test_a_gpu_whose_owner_was_killed_is_freed_of_its_orphan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    script = (
+        "import sys, tempfile; tempfile.tempdir = sys.argv[1]\n"
+        "from pathlib import Path\n"
+        "from rocm_perf_lab.autotune import gpu_lock\n"
+        "from rocm_perf_lab.collect import process\n"
+        "with gpu_lock.hold('0') as held:\n"
+        "    process.run(['sleep', '300'], Path(sys.argv[1]) / 'log', {},\n"
+        "                keep_open=(held.descriptor,), on_start=held.note_group)\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
+    lock = next(iter(_until(lambda: [p for p in tmp_path.glob("*.lock") if p.read_text()])))
+    orphan = int(lock.read_text().split()[1])
+    os.kill(owner.pid, signal.SIGKILL)
+    owner.wait()
+    os.kill(orphan, 0)  # it outlived its owner
+    with gpu_lock.hold("0"):
+        _until(lambda: not _running(orphan))
+
+
+def _running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def _until(condition, seconds: float = 30):  # type: ignore[no-untyped-def]
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return found
+
+
+# -- recordings ---------------------------------------------------------------------------------
+
+CACHE = {
+    "device_name": "AMD Instinct MI300X",
+    "kernel_name": "k",
+    "tune_params_keys": ["a", "b"],
+    "tune_params": {"a": [1, 2], "b": [1, 2]},
+    "cache": {
+        "1,1": {"a": 1, "b": 1, "time": 2.0, "times": [2.0, 2.1]},
+        "1,2": {"a": 1, "b": 2, "time": "CompilationFailedConfig"},
+        "2,1": {"a": 2, "b": 1, "time": "RuntimeFailedConfig"},
+        "2,2": {"a": 2, "b": 2, "time": "InvalidConfig"},
+    },
+}
+
+
+def _check(path: Path, rows: int) -> None:
+    found = recorded.load(path)
+    assert found.space.size == rows
+    assert found.device == "AMD Instinct MI300X"
+    statuses = [r.status for r in found.records]
+    assert statuses == ["ok", "build_failed", "failed", "invalid"][:rows]
+    assert found.optimum_ms() == 2.0
+
+
+def test_recordings_are_read_closed_open_torn_and_compressed(tmp_path: Path) -> None:
+    text = json.dumps(CACHE)
+    path = tmp_path / "cache.json"
+    for form, rows in (
+        (text, 4),
+        (text[:-2], 4),  # Kernel Tuner was killed: the braces are missing
+        (text[:-2] + ",\n", 4),
+        (text[:-20], 3),  # in the middle of the last entry
+    ):
+        path.write_text(form)
+        _check(path, rows)
+    zipped = tmp_path / "cache.json.gz"
+    zipped.write_bytes(gzip.compress(text.encode()))
+    _check(zipped, 4)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"{}", b'{"cache": {}}', b'{"cache": {"1": 3}}', b"\x1f\x8bnot gzip", b"\xff\xfe",
+     b'{"cache": {"1": {"a": 1, "time": 1}}, "tune_params_keys": ["b"]}',
+     b'{"cache": {"1": {"a": 1, "time": 1}}}'],
+)  # fmt: skip
+def test_what_is_no_recording_gets_one_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "cache.json"
+    path.write_bytes(content)
+    with pytest.raises(BadInput):
+        recorded.load(path)
