@@ -1,0 +1,229 @@
+"""The stand-in's timeline: what may overlap, what waits for what, and laws of any program."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rocm_perf_lab.virtual.rocprofv3.costs import costs
+from rocm_perf_lab.virtual.rocprofv3.log import (
+    Call,
+    Launch,
+    Memory,
+    Outcome,
+    ProcessLog,
+    Return,
+    Transfer,
+)
+from rocm_perf_lab.virtual.rocprofv3.timeline import LaunchSpan, Timeline, simulate
+
+GPU, UNITS = 1, 304
+NULL = 0
+NON_BLOCKING = 1
+
+
+@dataclass
+class Program:
+    """A HIP program's log, said call by call."""
+
+    log: ProcessLog = field(default_factory=lambda: ProcessLog(1, 0, ("app",), 0))
+    correlation: int = 0
+    launches: int = 0
+    tid: int = 100
+
+    def call(self, name: str, *arguments: tuple[str, str, str], inside: object = None) -> Call:
+        self.correlation += 1
+        call = Call(self.correlation, self.tid, name, arguments, result=0)
+        self.log.entries.append(call)
+        if inside is not None:
+            self.log.entries.append(inside)  # type: ignore[arg-type]
+        self.log.entries.append(Return(call))
+        return call
+
+    def stream(self, handle: int, flags: int = 0) -> int:
+        call = self.call("hipStreamCreateWithFlags", ("unsigned int", "flags", str(flags)))
+        call.given["stream"] = handle
+        return handle
+
+    def launch(self, stream: int = NULL, ns: int = 50_000, units: int = 8) -> None:
+        self.launches += 1
+        shape = ((64, 1, 1), (64, 1, 1))
+        place = (self.correlation + 1, self.tid, 0, max(stream, 1), GPU, 7)
+        launch = Launch(self.launches, *place, *shape, 0, 0, False, False)
+        self.log.outcomes[self.launches] = Outcome(ns, 0, 2100.0, 1.0, units, {})
+        self.call("hipLaunchKernel", ("hipStream_t", "stream", hex(stream)), inside=launch)
+
+    def copy(self, name: str, size: int, source: int, stream: int = NULL) -> None:
+        transfer = Transfer(self.correlation + 1, self.tid, 0, 0x2000, GPU, source, 0, size)
+        self.call(name, ("hipStream_t", "stream", hex(stream)), inside=transfer)
+
+    def record(self, event: int, stream: int = NULL) -> None:
+        arguments = (("hipEvent_t", "event", hex(event)), ("hipStream_t", "stream", hex(stream)))
+        self.call("hipEventRecord", *arguments)
+
+    def wait(self, stream: int, event: int) -> None:
+        arguments = (("hipStream_t", "stream", hex(stream)), ("hipEvent_t", "event", hex(event)))
+        self.call("hipStreamWaitEvent", *arguments)
+
+    def run(self, serialise: bool = False) -> Timeline:
+        return simulate(self.log, costs(), {GPU: UNITS}, start=1000, serialise=serialise)
+
+
+def spans(line: Timeline) -> list[tuple[int, int]]:
+    return [(span.start, span.end) for span in line.launches]
+
+
+def end_of(line: Timeline, name: str) -> int:
+    return next(span.end for span in line.calls if span.call.name == name)
+
+
+def test_a_stream_runs_in_order() -> None:
+    program = Program()
+    program.launch()
+    program.launch()
+    (_, end), (start, _) = spans(program.run())
+    assert start == end + costs().between_kernels_ns
+
+
+def test_streams_overlap_where_there_is_room() -> None:
+    program = Program()
+    a, b = program.stream(0xA000), program.stream(0xB000)
+    program.launch(a)
+    program.launch(b)
+    (_, end), (start, _) = spans(program.run())
+    assert start < end
+
+
+def test_kernels_that_need_every_unit_do_not_overlap() -> None:
+    program = Program()
+    a, b = program.stream(0xA000), program.stream(0xB000)
+    program.launch(a, units=200)
+    program.launch(b, units=200)
+    (_, end), (start, _) = spans(program.run())
+    assert start >= end
+
+
+def test_counters_serialise_dispatches() -> None:
+    program = Program()
+    a, b = program.stream(0xA000), program.stream(0xB000)
+    program.launch(a)
+    program.launch(b)
+    (_, end), (start, _) = spans(program.run(serialise=True))
+    assert start >= end
+
+
+def test_an_event_orders_two_streams() -> None:
+    program = Program()
+    a, b = program.stream(0xA000), program.stream(0xB000)
+    program.launch(a)
+    program.record(0xE000, a)
+    program.launch(a)  # after the record: not waited for
+    program.wait(b, 0xE000)
+    program.launch(b)
+    (_, first), (_, second), (start, _) = spans(program.run())
+    assert first < start < second
+
+
+def test_the_null_stream_waits_for_blocking_streams_and_they_for_it() -> None:
+    program = Program()
+    a = program.stream(0xA000)
+    program.launch(a)
+    program.launch(NULL)
+    program.launch(a)
+    (_, first), (second, third), (fourth, _) = spans(program.run())
+    assert first <= second and third <= fourth
+
+
+def test_a_non_blocking_stream_minds_its_own_business() -> None:
+    program = Program()
+    a = program.stream(0xA000, NON_BLOCKING)
+    program.launch(NULL)
+    program.launch(a)
+    (_, end), (start, _) = spans(program.run())
+    assert start < end
+
+
+def test_a_synchronisation_returns_after_the_work() -> None:
+    program = Program()
+    program.launch(ns=1_000_000)
+    program.call("hipDeviceSynchronize")
+    line = program.run()
+    assert end_of(line, "hipDeviceSynchronize") >= line.launches[0].end + costs().wake_up_ns
+
+
+def test_a_plain_copy_waits_and_an_asynchronous_one_from_pinned_memory_does_not() -> None:
+    program = Program()
+    program.log.entries.append(Memory(0, program.tid, 0x5000_0000, 1 << 24, 0))
+    program.copy("hipMemcpy", 1 << 24, 0x7000_0000)
+    program.copy("hipMemcpyAsync", 1 << 24, 0x5000_0000)
+    line = program.run()
+    waits, hurries = line.copies
+    assert end_of(line, "hipMemcpy") >= waits.end
+    assert end_of(line, "hipMemcpyAsync") < hurries.end
+    assert waits.end - waits.start > (1 << 24) / 64  # 64 B/ns is more than the bus gives
+
+
+def test_a_launch_that_never_finished_is_left_out() -> None:
+    program = Program()
+    program.launch()
+    program.launch()
+    del program.log.outcomes[2]
+    assert len(program.run().launches) == 1
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["launch", "record", "wait", "stream_sync", "device_sync", "copy"]),
+        st.integers(0, 3),  # stream: 0 the null stream, 3 a non-blocking one
+        st.integers(0, 1),  # event
+        st.integers(1, 200_000),
+        st.integers(1, 400),
+        st.integers(0, 1),  # thread
+    ),
+    max_size=30,
+)
+
+
+@given(STEPS)
+@settings(deadline=None, max_examples=150)
+def test_laws_of_any_program(steps: list[tuple[str, int, int, int, int, int]]) -> None:
+    program = Program()
+    handles = [NULL, *(program.stream(0xA000 * i) for i in (1, 2))]
+    handles.append(program.stream(0xF0000, NON_BLOCKING))
+    for what, stream, event, ns, units, thread in steps:
+        program.tid = 100 + thread
+        at = handles[stream]
+        if what == "launch":
+            program.launch(at, ns, units)
+        elif what == "record":
+            program.record(0xE000 + event, at)
+        elif what == "wait":
+            program.wait(at, 0xE000 + event)
+        elif what == "stream_sync":
+            program.call("hipStreamSynchronize", ("hipStream_t", "stream", hex(at)))
+        elif what == "device_sync":
+            program.call("hipDeviceSynchronize")
+        else:
+            program.copy("hipMemcpy", ns, 0x7000_0000, at)
+    line = program.run()
+    assert line == program.run()
+    assert all(span.start >= line.start and span.end > span.start for span in line.calls)
+    calls = {span.call.correlation: span for span in line.calls}
+    assert all(s.start >= calls[s.launch.correlation].start for s in line.launches)
+    for thread in (0, 1):
+        mine = [span for span in line.calls if span.thread == thread]
+        assert all(a.end <= b.start for a, b in itertools.pairwise(mine))
+    for stream in {span.stream for span in line.launches}:
+        own = sorted(s for s in spans_of(line.launches, stream))
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(own))
+    for moment in {span.start for span in line.launches}:
+        busy = [s for s in line.launches if s.start <= moment < s.end]
+        in_use = sum(min(program.log.outcomes[s.launch.number].compute_units, UNITS) for s in busy)
+        assert in_use <= UNITS
+
+
+def spans_of(launches: list[LaunchSpan], stream: int) -> list[tuple[int, int]]:
+    return [(span.start, span.end) for span in launches if span.stream == stream]
