@@ -133,6 +133,21 @@ def test_csv_and_statistics_agree_with_the_database(traced: Path) -> None:
         assert len(list(csv.DictReader(file))) == count
 
 
+def test_json_holds_what_the_database_holds(vcopy: Path, tmp_path: Path) -> None:
+    words = ("-f", "json", "rocpd", "-d", tmp_path, "--", vcopy, *SMALL)
+    standin(*TRACES, *words, cwd=tmp_path)
+    (path,) = databases(tmp_path)
+    (ours,), (theirs,) = (read_traces([p]) for p in (path.with_suffix(".json"), path))
+    assert ours.virtual
+    assert ours.dispatches.start_ns.tolist() == theirs.dispatches.start_ns.tolist()
+    assert ours.copies.size_bytes.tolist() == theirs.copies.size_bytes.tolist()
+    assert ours.regions.stream_handle.tolist() == theirs.regions.stream_handle.tolist()
+    assert ours.kernels[0].total_vgprs == theirs.kernels[0].total_vgprs == 8
+    standin("--pmc", "SQ_WAVES", "-o", "c", *words, cwd=tmp_path)
+    (counted,) = read_traces([tmp_path / "c_results.json"])
+    assert counted.counters["SQ_WAVES"].total.tolist() == [128.0] * 3
+
+
 def test_counters_have_a_row_per_hardware_instance(vcopy: Path, tmp_path: Path) -> None:
     pmc = ("SQ_WAVES", "TCC_REQ", "TCC_REQ_sum", "GRBM_GUI_ACTIVE", "WRITE_SIZE")
     standin("--pmc", *pmc, "-d", tmp_path, "--", vcopy, *SMALL, cwd=tmp_path)

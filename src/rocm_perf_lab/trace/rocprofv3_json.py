@@ -111,6 +111,7 @@ def _read_process(tool: Object, path: Path) -> Trace:
             copies=copies,
             regions=regions,
             measured=_measured(tool, collected, dispatches["dispatch_id"]),
+            virtual=_object(tool, "metadata").get("virtual") is True,
             notes=notes,
         )
     )

@@ -16,7 +16,15 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import BadInput, MissingTool
 from rocm_perf_lab.virtual import models, native
-from rocm_perf_lab.virtual.rocprofv3 import agents, counters, database, names, tables, thread_trace
+from rocm_perf_lab.virtual.rocprofv3 import (
+    agents,
+    counters,
+    database,
+    json_output,
+    names,
+    tables,
+    thread_trace,
+)
 from rocm_perf_lab.virtual.rocprofv3.costs import costs
 from rocm_perf_lab.virtual.rocprofv3.counters import Wanted
 from rocm_perf_lab.virtual.rocprofv3.log import ProcessLog, read_logs
@@ -191,6 +199,8 @@ def _write_one(recording: Recording, base: Path, tell: Tell) -> None:
         path = base.with_name(f"{base.name}_results.db")
         database.write(recording, path, names.hostname())
         tell(f"Opened result file: {path}")
+    if "json" in wanted.formats:
+        json_output.write(recording, base.with_name(f"{base.name}_results.json"), names.hostname())
     tables.write(recording, base)
 
 
