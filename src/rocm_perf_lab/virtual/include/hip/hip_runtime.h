@@ -8,13 +8,20 @@
 #include <hip/hip_common.h>
 #include <hip/hip_version.h>
 
+// Programs rely on what AMD's header brings in: assert, and through <thread> the clocks and threads.
 #if !defined(__HIPCC_RTC__)
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__cplusplus)
 #include <cmath>
+#if __cplusplus >= 201103L
+#include <array>
+#include <chrono>
+#include <thread>
+#endif
 #endif
 #endif
 
