@@ -86,6 +86,7 @@ def _build_tree(build_dir: Path, defines: list[str], rest: list[str]) -> int:
     if defines or not configured:
         configure = [_tool("cmake"), "-S", str(SOURCE), "-B", str(build_dir), "-G", "Ninja"]
         configure += [f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}"] if _tool("ninja") != "ninja" else []
+        configure += [f"-DRPL_WERROR={'OFF' if compilers() else 'ON'}"]
         configure += [f"-DPython_EXECUTABLE={sys.executable}", *defines]
         done = subprocess.run(configure, env=environment, check=False)
         if done.returncode:

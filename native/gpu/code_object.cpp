@@ -147,7 +147,7 @@ void CodeObject::read_symbols(const elf::File& file) {
   take(file.symbols, true);
   // Static and anonymous-namespace variables are only here.
   take(file.all_symbols, false);
-  std::stable_sort(functions_.begin(), functions_.end(), [](auto& a, auto& b) { return a.address < b.address; });
+  std::sort(functions_.begin(), functions_.end(), [](auto& a, auto& b) { return a.address != b.address ? a.address < b.address : a.name < b.name; });
   functions_.erase(std::unique(functions_.begin(), functions_.end(),
                                [](auto& a, auto& b) { return a.address == b.address && a.name == b.name; }),
                    functions_.end());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace gpu::dwarf {
 namespace {
@@ -158,12 +159,12 @@ class Unit {
   }
 
   void run(Cursor& in) {
-    Row row{0, 1, 1, false};
-    auto reset = [&] { row = {0, 1, 1, false}; };
+    Row row{0, 1, 1, 0, false};
+    auto reset = [&] { row = {0, 1, 1, 0, false}; };
     auto emit = [&](bool end) {
       if (file_of_.empty()) return;
       const uint32_t file = row.file < file_of_.size() ? file_of_[row.file] : file_of_[0];
-      table_.rows.push_back({row.address, file, row.line, end});
+      table_.rows.push_back({row.address, file, row.line, uint32_t(table_.rows.size()), end});
     };
     while (in.at < in.bytes.size() && !in.bad) {
       const unsigned op = unsigned(in.fixed(1));
@@ -216,8 +217,8 @@ LineTable read_lines(Bytes debug_line, Bytes debug_line_str, Bytes debug_str) {
     Unit(debug_line_str, debug_str, table).read(Cursor{debug_line.subspan(in.at, length)}, offset_size);
     in.skip(length);
   }
-  std::stable_sort(table.rows.begin(), table.rows.end(), [](const Row& a, const Row& b) {
-    return a.address != b.address ? a.address < b.address : a.end > b.end;
+  std::sort(table.rows.begin(), table.rows.end(), [](const Row& a, const Row& b) {
+    return std::tuple(a.address, !a.end, a.order) < std::tuple(b.address, !b.end, b.order);
   });
   return table;
 }

@@ -8,7 +8,7 @@
 
 namespace gpu::dwarf {
 
-struct Row { uint64_t address = 0; uint32_t file = 0, line = 0; bool end = false; };
+struct Row { uint64_t address = 0; uint32_t file = 0, line = 0, order = 0; bool end = false; };
 
 struct LineTable {
   std::vector<std::string> files;

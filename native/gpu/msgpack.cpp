@@ -73,7 +73,9 @@ class Reader {
     for (uint64_t i = 0; i < count; ++i) {
       Value key, item;
       if (!value(key, depth + 1) || !value(item, depth + 1)) return false;
-      if (key.kind == Value::Kind::Text) out.fields.emplace_back(key.text, std::move(item));
+      if (key.kind != Value::Kind::Text) continue;
+      out.keys.push_back(key.text);
+      out.items.push_back(std::move(item));
     }
     return true;
   }
@@ -85,8 +87,8 @@ class Reader {
 }  // namespace
 
 const Value* Value::get(std::string_view key) const {
-  for (const auto& [name, value] : fields)
-    if (name == key) return &value;
+  for (size_t i = 0; i < keys.size(); ++i)
+    if (keys[i] == key) return &items[i];
   return nullptr;
 }
 

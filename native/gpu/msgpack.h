@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace gpu::msgpack {
@@ -17,8 +16,8 @@ struct Value {
   int64_t integer = 0;  // unsigned values keep their bits
   double number = 0;
   std::string_view text;  // points into the bytes read
-  std::vector<Value> items;
-  std::vector<std::pair<std::string_view, Value>> fields;  // keys that are text; others are dropped
+  std::vector<Value> items;            // of an array, or the values of a map
+  std::vector<std::string_view> keys;  // of a map, one for each item; entries without a text key are dropped
 
   const Value* get(std::string_view key) const;
   uint64_t number_at(std::string_view key, uint64_t otherwise = 0) const;
