@@ -279,10 +279,10 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
     }
     if (!found.hit) l1_.place(found.at, tag);
     const bool whole = parameters_.l1_request_bytes == kLineBytes;
-    const uint32_t halves = whole ? 3 : uint32_t(line & 3);
+    const uint32_t halves = uint32_t(line & 3);
     counts.tcc_reads += whole ? 1 : uint64_t(__builtin_popcount(halves));
     // Returns share one port into the L1.
-    const uint64_t fill = (whole ? kLineBytes : 64 * uint64_t(__builtin_popcount(halves))) / parameters_.l1_fill_bytes_per_clock;
+    const uint64_t fill = 64 * uint64_t(__builtin_popcount(halves)) / parameters_.l1_fill_bytes_per_clock;
     uint64_t back = memory_.read(line, at, halves, false);
     fill_free_ = std::max(fill_free_ + fill, at);
     back = std::max(back, fill_free_);

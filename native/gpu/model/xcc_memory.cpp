@@ -122,14 +122,17 @@ uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves
   }
   ++count.miss;
   const uint8_t missing = uint8_t(want & ~(state_[at] & 3));
-  if (parameters_.l1_request_bytes == kLineBytes && missing == 3) {
+  // What leaves the XCD is the halves asked for, though the line counts as whole afterwards: a
+  // chase sees lines of 128 bytes, while kernels of 64-byte rows pay for 64.
+  const uint32_t halves_out = uint32_t(__builtin_popcount(missing & halves ? missing & halves : missing));
+  if (parameters_.l1_request_bytes == kLineBytes) {
     ++count.ea_read;
-    ++count.ea_read_128;
+    if (halves_out == 2) ++count.ea_read_128;
   } else {
-    count.ea_read += uint64_t(__builtin_popcount(missing));
+    count.ea_read += halves_out;
   }
   state_[at] |= want;
-  const uint64_t back = time + latency + out(line, time + latency, missing == 3 ? 128 : 64, channel);
+  const uint64_t back = time + latency + out(line, time + latency, 64 * halves_out, channel);
   ready_[at] = back;
   return back;
 }
