@@ -112,7 +112,9 @@ def _environment(folder: Path, device: str) -> dict[str, str]:
     library = native.library_dir() / RECORDER
     if not library.exists():
         raise MissingTool(f"{library} is not built", "in a checkout run `make native`")
-    tools = f"{library} {os.environ.get('HSA_TOOLS_LIB', '')}".strip()
+    # A list separated by blanks: a path with one in it is found through LD_LIBRARY_PATH instead.
+    name = RECORDER if " " in str(library) else str(library)
+    tools = f"{name} {os.environ.get('HSA_TOOLS_LIB', '')}".strip()
     return {
         **native.environment(device, os.environ),
         "ROCM_PERF_RECORD": str(folder),
