@@ -25,7 +25,8 @@ XccMemory::XccMemory(const DeviceModel& device, const Parameters& p, const TagCa
       l2_(sets_per_channel_ * p.l2_channels, p.l2_ways),
       state_(l2_.size()),
       ready_(l2_.size()),
-      channel_pipes_(p.l2_channels) {
+      channel_pipes_(p.l2_channels),
+      scalar_pipes_(p.sqcs_per_xcc) {
   for (uint32_t i = 0; i < p.sqcs_per_xcc; ++i) {
     scalar_.push_back({TagCache(p.scalar_bytes / 64 / kScalarWays, kScalarWays), std::vector<uint64_t>(p.scalar_bytes / 64)});
     instruction_.push_back({TagCache(p.icache_bytes / p.icache_line_bytes / kInstructionWays, kInstructionWays),
@@ -41,6 +42,7 @@ void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, uint
   mall_service_ = service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.mall_gbps, device_) / active_xccs) * share);
   hbm_service_ = service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.hbm_gbps, device_) / active_xccs) * share);
   for (FluidPipe& pipe : channel_pipes_) pipe.quantum(start);
+  for (FluidPipe& pipe : scalar_pipes_) pipe.quantum(start);
   mall_pipe_.quantum(start);
   hbm_pipe_.quantum(start);
   fabric.clear();
@@ -194,6 +196,7 @@ uint64_t XccMemory::scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t 
   ++count.data_reads[dwords >= 16 ? 4 : dwords >= 8 ? 3 : dwords >= 4 ? 2 : dwords >= 2 ? 1 : 0];
   const uint64_t line = line_and_flags & ~uint64_t(63);
   const uint32_t tag = uint32_t(line / 64);
+  time += scalar_pipes_[sqc].delay(time, uint64_t{parameters_.scalar_request_cycles} << FluidPipe::kShift);
   SmallCache& cache = scalar_[sqc];
   const TagCache::Found found = cache.tags.find(tag % cache.tags.sets(), tag);
   if (found.hit) {
@@ -257,6 +260,7 @@ void XccMemory::begin(bool keep_l2) {
   std::fill(channels.begin(), channels.end(), TccCounts{});
   std::fill(sqcs.begin(), sqcs.end(), SqcCounts{});
   std::fill(channel_pipes_.begin(), channel_pipes_.end(), FluidPipe{});
+  std::fill(scalar_pipes_.begin(), scalar_pipes_.end(), FluidPipe{});
   mall_pipe_ = hbm_pipe_ = {};
   hbm_reads = mall_hits = 0;
   fabric.clear();

@@ -95,6 +95,7 @@ class XccMemory {
   std::vector<uint8_t> state_;
   std::vector<uint64_t> ready_;  // when a line being fetched is there
   std::vector<FluidPipe> channel_pipes_;
+  std::vector<FluidPipe> scalar_pipes_;
   FluidPipe mall_pipe_, hbm_pipe_;
   uint32_t mall_window_ = ~0u;
   uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, hbm_service_ = 0;  // of 128 bytes
