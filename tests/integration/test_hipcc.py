@@ -171,6 +171,44 @@ def test_relocatable_device_code_across_files(tmp_path: Path) -> None:
     assert run(tmp_path / "app").stdout == "42\n"
 
 
+UNIT = """
+#include <hip/hip_runtime.h>
+static __global__ void fill(int* p) { *p = VALUE; }
+int NAME() {
+  int *p, h = 0;
+  if (hipMalloc(&p, 4) != hipSuccess) return -1;
+  fill<<<1, 1>>>(p);
+  return hipMemcpy(&h, p, 4, hipMemcpyDeviceToHost) == hipSuccess ? h : -2;
+}
+"""
+CALLER = """
+#include <cstdio>
+int first();
+int second();
+int main() { std::printf("%d %d\\n", first(), second()); }
+"""
+
+
+def test_one_source_twice_and_another_link_to_one_program(tmp_path: Path) -> None:
+    need_virtual_gpu()
+    (tmp_path / "unit.cpp").write_text(UNIT)
+    (tmp_path / "main.cpp").write_text(CALLER)
+    hipcc("-c", "-DNAME=first", "-DVALUE=3", "unit.cpp", "-o", "first.o", cwd=tmp_path)
+    hipcc("-c", "-DNAME=second", "-DVALUE=4", "unit.cpp", "-o", "second.o", cwd=tmp_path)
+    hipcc("main.cpp", "first.o", "second.o", "-o", "app", cwd=tmp_path)
+    assert run(tmp_path / "app").stdout == "3 4\n"
+
+
+def test_a_static_library_of_kernels(tmp_path: Path) -> None:
+    need_virtual_gpu()
+    (tmp_path / "a.cpp").write_text(f"#define NAME first\n#define VALUE 5\n{UNIT}")
+    (tmp_path / "b.cpp").write_text(f"#define NAME second\n#define VALUE 6\n{UNIT}")
+    (tmp_path / "main.cpp").write_text(CALLER)
+    hipcc("--emit-static-lib", "-fPIC", "a.cpp", "b.cpp", "-o", "libunits.a", cwd=tmp_path)
+    hipcc("main.cpp", "-L.", "-lunits", "-o", "app", cwd=tmp_path)
+    assert run(tmp_path / "app").stdout == "5 6\n"
+
+
 def test_a_makefile_that_calls_hipcc_and_hipconfig(tmp_path: Path) -> None:
     need_virtual_gpu()
     shims = hipcc("--print-shim-dir").stdout.strip()

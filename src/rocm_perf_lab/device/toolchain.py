@@ -42,6 +42,7 @@ class Toolchain:
     lld: tuple[str, ...]
     link: tuple[str, ...]  # the C++ link driver of the host
     version: str  # first line of --version
+    ar: tuple[str, ...] = ("ar",)
     host_flags: tuple[str, ...] = ()  # put before the user's own, host and device side
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -137,7 +138,10 @@ def _from_clang(path: Path) -> Toolchain | None:
         return None
     # clang++ is the same program under another name; --driver-mode spares us finding it.
     link = (str(path), "--driver-mode=g++")
-    return Toolchain("clang", (str(path),), (str(lld),), link, text.splitlines()[0])
+    # Any archiver will do: the objects are the host's.
+    archivers = (str(home / "llvm-ar"), f"llvm-ar-{match[1]}", "llvm-ar", "ar")
+    ar = next((name for name in archivers if shutil.which(name)), "ar")
+    return Toolchain("clang", (str(path),), (str(lld),), link, text.splitlines()[0], (ar,))
 
 
 def _from_ziglang() -> Toolchain | None:
@@ -162,7 +166,13 @@ def _from_ziglang() -> Toolchain | None:
         flags = ["-nostdinc", "-nostdinc++", *_zig_flags(str(zig))]
         link = (str(zig), "c++", "-target", HOST_TARGET)
     return Toolchain(
-        "ziglang", clang, (str(zig), "ld.lld"), link, f"{version[0]} (ziglang)", tuple(flags)
+        kind="ziglang",
+        clang=clang,
+        lld=(str(zig), "ld.lld"),
+        link=link,
+        version=f"{version[0]} (ziglang)",
+        ar=(str(zig), "ar"),
+        host_flags=tuple(flags),
     )
 
 

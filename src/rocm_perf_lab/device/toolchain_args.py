@@ -66,6 +66,7 @@ class Command:
     genco: bool = False
     rdc: bool = False
     emit_llvm: bool = False
+    static_library: bool = False  # --emit-static-lib: an archive in place of a program
     save_temps: str = ""  # "", "cwd" or "obj"
     verbose: bool = False
     dry_run: bool = False
@@ -148,6 +149,8 @@ def parse(args: Sequence[str]) -> Command:
             command = replace(command, runtime=False)
         elif word == "-fgpu-rdc":
             command = replace(command, rdc=True)
+        elif word == "--emit-static-lib":
+            command = replace(command, static_library=True)
         elif word == "-emit-llvm":
             command = replace(command, emit_llvm=True)
         elif word in ("-save-temps", "--save-temps", "-save-temps=cwd", "--save-temps=cwd"):

@@ -6,6 +6,7 @@ The steps are the same for every clang, so that one that comes without ROCm's of
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import subprocess
@@ -91,8 +92,7 @@ class Build:
         if not self.command.rdc:
             library = device_library(self.toolchain, arch)
             words += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(library)]
-        else:
-            words += rdc.flags(source)
+        words += self.unit_flags(source)
         return [*words, *what, source, "-o", out]
 
     def code_object(self, source: Input, arch: str, stem: str) -> Path:
@@ -120,12 +120,26 @@ class Build:
         words = [*self.toolchain.clang]
         if source.language == "hip":
             words += ["-x", "hip", "--offload-host-only", "-nogpulib", "-nogpuinc", *self.common()]
-            if self.command.rdc:
-                words += rdc.flags(source.path)
+            words += self.unit_flags(source.path)
         else:
             words += ["-x", source.language, *self.plain_flags()]
         words += self.command.host_flags
         return [*words, *what, source.path, *(["-o", out] if out else [])]
+
+    def unit_flags(self, source: str) -> list[str]:
+        """Both sides name what they share by the translation unit, so it gets an id of its own.
+
+        Every host object defines a symbol by that id: two objects with one id do not link, so
+        the same source with other options is another unit.
+        """
+        words = (
+            str(Path(source).resolve()),
+            self.command.output or "",
+            *self.command.compile_flags,
+        )
+        unit = hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+        rdc_flag = ["-fgpu-rdc"] if self.command.rdc else []
+        return [*rdc_flag, "-fuse-cuid=none", "-Xclang", f"-cuid={unit}"]
 
     def plain_flags(self) -> list[str]:
         """For C and assembler: our include folders, without the HIP prelude."""
@@ -220,6 +234,12 @@ class Build:
             name = f"{stem}-hip-amdgcn-amd-amdhsa-{arch.replace(':', '_')}"
             Path(out or f"{name}.o").write_bytes(self.temp(f"{name}.out").read_bytes())
 
+    def archive(self, objects: dict[int, str]) -> None:
+        out = self.command.output or "a.out"
+        if not self.command.dry_run:
+            Path(out).unlink(missing_ok=True)  # ar would add to an old one
+        self.run([*self.toolchain.ar, "rcs", out, *(objects[i] for i in sorted(objects))])
+
     def link(self, objects: dict[int, str]) -> None:
         command = self.command
         line: list[str] = []
@@ -295,7 +315,10 @@ def _stages(build: Build) -> None:
 
         with ThreadPoolExecutor(command.jobs) as pool:
             list(pool.map(compile_one, sources))
-        build.link(objects)
+        if command.static_library:
+            build.archive(objects)
+        else:
+            build.link(objects)
         return
     for _, item in sources:
         stem, out = _stem(item), command.output

@@ -6,7 +6,6 @@ of all objects is linked per architecture, and one fat binary serves every trans
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
 SECTION = ".llvm.offloading"
 FATBIN_PREFIX = "__hip_fatbin"
 HANDLE_PREFIX = "__hip_gpubin_handle"
-
-
-def flags(source: str) -> list[str]:
-    """Both sides name what they share by the translation unit, so it gets an id of its own."""
-    unit = hashlib.sha256(str(Path(source).resolve()).encode()).hexdigest()[:16]
-    return ["-fgpu-rdc", "-fuse-cuid=none", "-Xclang", f"-cuid={unit}"]
 
 
 def device_image(build: Build, source: Input, stem: str) -> Path:
