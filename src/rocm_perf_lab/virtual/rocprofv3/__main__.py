@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,6 +24,8 @@ def main(argv: list[str]) -> int:
         return 0
     try:
         command = options.parse(argv)
+        # Records are made once and kept: looking for cycles among millions of them finds none.
+        gc.disable()
         # Only now: --version and --help are asked before every profile.
         from rocm_perf_lab.virtual.rocprofv3 import runner
 

@@ -174,9 +174,9 @@ def read_log(path: Path) -> ProcessLog | None:
         )
     log: ProcessLog | None = None
     open_calls: dict[int, Call] = {}
-    with path.open("rb") as lines:
+    with path.open(encoding="ascii", newline="\n") as lines:
         for line in lines:
-            if not line.endswith(b"\n"):
+            if not line.endswith("\n"):
                 break
             record = json.loads(line)
             if log is None:
@@ -193,6 +193,8 @@ def _process(r: dict[str, Any]) -> ProcessLog:
 
 def _text(value: str) -> str:
     """Bytes came as Latin-1."""
+    if value.isascii():
+        return value
     return value.encode("latin-1").decode("utf-8", "replace")
 
 
