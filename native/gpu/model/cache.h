@@ -12,19 +12,21 @@ class TagCache {
   static constexpr uint32_t kNone = 0xffffffffu;
   struct Found { uint32_t at; bool hit; };
 
-  TagCache(uint32_t sets, uint32_t ways) : sets_(sets), ways_(ways), tags_(size_t(sets) * ways, kNone), used_(tags_.size()) {}
+  TagCache(uint32_t sets, uint32_t ways) : sets_(sets), ways_(ways), tags_(size_t(sets) * ways, kNone), used_(tags_.size()), filled_(sets) {}
 
   // Where the line is, made most recent; or the least recent place of its set, still holding what
   // it held: the caller looks at it and calls place().
   Found find(uint32_t set, uint32_t line) {
     const size_t from = size_t(set) * ways_;
     const uint32_t* tags = &tags_[from];
+    const uint32_t filled = filled_[set];
     uint32_t at = kNone;
-    for (uint32_t w = 0; w < ways_; ++w) at = tags[w] == line ? w : at;
+    for (uint32_t w = 0; w < filled; ++w) at = tags[w] == line ? w : at;
     if (at != kNone) {
       used_[from + at] = ++clock_;
       return {uint32_t(from + at), true};
     }
+    if (filled < ways_) return {uint32_t(from + filled), false};
     const uint32_t* used = &used_[from];
     uint32_t oldest = 0, least = used[0];
     for (uint32_t w = 1; w < ways_; ++w) {
@@ -39,16 +41,22 @@ class TagCache {
     const size_t from = size_t(set) * ways_;
     const uint32_t* tags = &tags_[from];
     uint32_t at = kNone;
-    for (uint32_t w = 0; w < ways_; ++w) at = tags[w] == line ? w : at;
+    for (uint32_t w = 0; w < filled_[set]; ++w) at = tags[w] == line ? w : at;
     return at != kNone && clock_ - used_[from + at] <= window;
   }
   void place(uint32_t at, uint32_t line) {
+    if (tags_[at] == kNone) ++filled_[at / ways_];
     tags_[at] = line;
     used_[at] = ++clock_;
+  }
+  void prefetch(uint32_t set) const {
+    __builtin_prefetch(&tags_[size_t(set) * ways_]);
+    __builtin_prefetch(&used_[size_t(set) * ways_]);
   }
   void clear() {
     std::fill(tags_.begin(), tags_.end(), kNone);
     std::fill(used_.begin(), used_.end(), 0u);
+    std::fill(filled_.begin(), filled_.end(), uint8_t(0));
     clock_ = 0;
   }
   uint32_t tag(uint32_t at) const { return tags_[at]; }
@@ -58,6 +66,7 @@ class TagCache {
  private:
   uint32_t sets_, ways_;
   std::vector<uint32_t> tags_, used_;
+  std::vector<uint8_t> filled_;  // ways of a set in use, the first ones
   uint32_t clock_ = 0;
 };
 

@@ -255,6 +255,7 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
   if (header.atomic) counts.tcp_lanes_atomic[atomic_return] += header.lanes;
   else if (header.write) counts.tcp_lanes_write += header.lanes;
   else counts.tcp_lanes_read += header.lanes;
+  for (uint32_t k = 0; k < lines; ++k) memory_.prefetch(wave.data[k]);
   for (uint32_t k = 0; k < lines; ++k) {
     const uint64_t line = *wave.data++;
     const uint64_t at = begin + k * cycles / lines;

@@ -80,7 +80,10 @@ class XccSimulation {
 
 // Lines that left the XCDs in a quantum, in the order of the XCDs.
 void enter(TagCache& mall, const std::vector<FabricRequest>& requests) {
-  for (const FabricRequest& request : requests) {
+  constexpr size_t kAhead = 8;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (i + kAhead < requests.size()) mall.prefetch(mall_set(requests[i + kAhead].line, mall.sets()));
+    const FabricRequest& request = requests[i];
     const TagCache::Found found = mall.find(mall_set(request.line, mall.sets()), request.line);
     if (!found.hit) mall.place(found.at, request.line);
   }

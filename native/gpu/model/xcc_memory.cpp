@@ -245,7 +245,9 @@ uint64_t XccMemory::fetch(uint32_t sqc, uint64_t pc, uint64_t time) {
 uint64_t XccMemory::write_back() {
   uint64_t work = 0;  // 1/256 cycles
   const uint32_t ways = parameters_.l2_ways;
+  constexpr uint32_t kAhead = 16;
   for (uint32_t at = 0; at < l2_.size(); ++at) {
+    if (mall_ && at + kAhead < l2_.size() && (state_[at + kAhead] & (kDirtyLow | kDirtyHigh))) mall_->prefetch(mall_set(l2_.tag(at + kAhead)));
     const uint8_t dirty = state_[at] & (kDirtyLow | kDirtyHigh);
     if (!dirty || l2_.tag(at) == TagCache::kNone) continue;
     evict(at, at / ways / sets_per_channel_, true);

@@ -55,6 +55,11 @@ class XccMemory {
   // A request of the L1 (128 or 64 bytes) or of an SQC (64 bytes); the cycle its data is back,
   // less the latency of a hit in the L1.
   uint64_t read(uint64_t line_and_flags, uint64_t time, uint32_t halves, bool scalar);
+  // The host's caches warmed for a line about to be asked for.
+  void prefetch(uint64_t line) const {
+    l2_.prefetch(set_of(line, channel_of(line)));
+    if (mall_) mall_->prefetch(mall_set(uint32_t(line / kLineBytes)));
+  }
   uint64_t write(uint64_t line_and_flags, uint64_t time);  // the cycle of the acknowledgement
   uint64_t atomic(uint64_t line_and_flags, uint64_t time, uint32_t lanes);
   uint64_t scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t time, uint32_t dwords);
