@@ -12,8 +12,14 @@ __global__ void gemm_naive(const float* a, const float* b, float* c, int n) {
   c[row * n + column] = sum;
 }
 
-// A block of 16 x 16 threads computes 64 x 64 elements, 4 x 4 per thread.
-constexpr int kTile = 64, kDepth = 16, kEach = 4;
+// A block of 16 x 16 threads computes 64 x 64 elements, 4 x 4 per thread; -D tunes both.
+#ifndef TILE_EACH
+#define TILE_EACH 4
+#endif
+#ifndef TILE_DEPTH
+#define TILE_DEPTH 16
+#endif
+constexpr int kEach = TILE_EACH, kTile = 16 * kEach, kDepth = TILE_DEPTH;
 __global__ void __launch_bounds__(256) gemm_tiled(const float* a, const float* b, float* c, int n) {
   __shared__ float ta[kDepth][kTile + 4], tb[kDepth][kTile];
   int tx = threadIdx.x % 16, ty = threadIdx.x / 16;

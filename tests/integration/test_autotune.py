@@ -262,3 +262,34 @@ def _until(condition, seconds: float = 60):  # type: ignore[no-untyped-def]
         assert time.monotonic() < end
         time.sleep(0.05)
     return found
+
+
+@pytest.mark.slow
+def test_the_tiled_gemm_is_tuned_on_the_virtual_mi300x(tmp_path: Path) -> None:
+    listed = rocm_perf("device", "list", "--json", cwd=tmp_path)
+    devices = {d["name"]: d for d in json.loads(listed.stdout)["devices"]}
+    if not devices["virtual:mi300x"]["usable"]:
+        pytest.skip(f"no virtual GPU: {devices['virtual:mi300x']['reason']}")
+    source = Path(__file__).parents[2] / "examples" / "gemm.cpp"
+    compiler = f"{sys.executable} -m rocm_perf_lab hipcc"
+    if rocm_perf("hipcc", source, "-O3", "-o", "gemm", cwd=tmp_path, timeout=300).returncode == 4:
+        pytest.skip("no compiler for AMD GPUs")
+    space = {"parameters": {"EACH": [1, 2, 4, 8], "DEPTH": [8, 16, 32]}}
+    (tmp_path / "space.json").write_text(json.dumps(space))
+    done = rocm_perf(
+        "autotune", "--space", "space.json", "--build",
+        f"{compiler} -O3 -DTILE_EACH={{EACH}} -DTILE_DEPTH={{DEPTH}} {source} -o {{workdir}}/gemm",
+        "--cmd-template", "{workdir}/gemm -n 128 -k tiled", "--verify", "grep -q PASS",
+        "--device", "virtual:mi300x", "--budget", "8", "--json",
+        cwd=tmp_path, timeout=900,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["statuses"] == {"ok": 8}
+    assert result["provenance"]["device"]["kind"] == "virtual"
+    times = [e["runtime_ms"] for e in result["evaluations"]]
+    assert result["best_config"]["runtime_ms"] == min(times) < max(times)
+    for line in result["evaluations"]:
+        tile, depth = 16 * line["parameters"]["EACH"], line["parameters"]["DEPTH"]
+        assert line["static_features"]["lds_bytes"] >= depth * (2 * tile + 4) * 4
+        assert line["runtime_features"]["vgpr_per_thread"] > 0

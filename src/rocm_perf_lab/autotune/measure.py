@@ -112,8 +112,6 @@ def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:
                 found = _profiled(task, values, folder, environment, started, lock)
                 samples += found["samples"]
                 features, device = found["features"], found["device"]
-                if repeat == 0 and task.verify and recipe.verify is not None:
-                    _plain(task, values, log, environment, started, lock)
             else:
                 done = _plain(task, values, log, environment, started, lock)
                 if recipe.metric == "wall":
@@ -204,6 +202,8 @@ def _profiled(
     except OSError as error:
         raise _Stop("failed", f"cannot run rocm-perf profile: {error.strerror}") from None
     text = log.read_text("utf-8", "replace")
+    for said in out.glob("runs/*/logs/warm-up.txt"):
+        shutil.copyfile(said, Path(values["log"]))  # the program's own output, for --verify
     if not done.ok:
         status = "timeout" if "was still running after" in text else "failed"
         raise _stop(done, status, "the profile", limit)
