@@ -11,7 +11,7 @@ namespace {
 
 // What is simulated in detail. A dispatch beyond this is sampled: first the workgroups of one XCD
 // only, then only the first of those; of a long wave only its beginning, the longer the fewer there are.
-constexpr size_t kDetailedSteps = 4'000'000, kDetailedBytes = size_t{768} << 20, kStepsPerWave = 16384;
+constexpr size_t kDetailedSteps = 2'000'000, kDetailedBytes = size_t{768} << 20, kStepsPerWave = 16384;
 
 const Parameters& parameters_of(const DeviceModel& device) {
   static constexpr Parameters kAll[] = {
