@@ -92,7 +92,7 @@ _VOP1 = """
 7  v_cvt_u32_f32 u32: f32 :: cvt_u32(a)
 8  v_cvt_i32_f32 i32: f32 :: cvt_i32(a)
 10 v_cvt_f16_f32 f16: f32 :: a
-11 v_cvt_f32_f16 f32: f16 :: a
+11 v_cvt_f32_f16 f32: f16 :: as_f32(as_u32(a) | (a != a ? 0x400000u : 0u))
 12 v_cvt_rpi_i32_f32 i32: f32 :: cvt_i32(__builtin_floor(double(a) + 0.5))
 13 v_cvt_flr_i32_f32 i32: f32 :: cvt_i32(__builtin_floorf(a))
 14 v_cvt_off_f32_i4 f32: b32 :: float(i32(a << 28) >> 28) * 0.0625f
