@@ -293,3 +293,24 @@ def test_the_tiled_gemm_is_tuned_on_the_virtual_mi300x(tmp_path: Path) -> None:
         tile, depth = 16 * line["parameters"]["EACH"], line["parameters"]["DEPTH"]
         assert line["static_features"]["lds_bytes"] >= depth * (2 * tile + 4) * 4
         assert line["runtime_features"]["vgpr_per_thread"] > 0
+
+
+def recordings() -> list[Path]:
+    default = Path(__file__).parents[2] / ".." / "shared"
+    folder = Path(os.environ.get("ROCM_PERF_SHARED", default)) / "data" / "tuning"
+    return sorted(folder.glob("*.json*"))
+
+
+@pytest.mark.slow
+def test_brute_forced_spaces_are_solved_with_a_twentieth_of_them(tmp_path: Path) -> None:
+    if not recordings():
+        pytest.skip("no recorded spaces beside the repository")
+    for path in recordings():
+        found = []
+        for seed in range(3):
+            done = rocm_perf(
+                "autotune", "--simulate", path.resolve(), "--budget", "5%", "--json",
+                "--seed", str(seed), cwd=tmp_path, timeout=600,
+            )  # fmt: skip
+            found.append(json.loads(done.stdout)["optimum_fraction"])
+        assert sum(found) / len(found) >= 0.97, (path.name, found)

@@ -1,0 +1,75 @@
+"""The report: what it shows, and that names from a space cannot become markup."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_perf_lab.autotune import document, page, space
+from rocm_perf_lab.autotune.evaluation import Evaluation, Measurement
+from rocm_perf_lab.autotune.recorded import Record, RecordedSpace
+from rocm_perf_lab.autotune.search import Plan
+from rocm_perf_lab.autotune.tune import Job, tune
+from rocm_perf_lab.schema.autotune import AutotuneDocument
+from rocm_perf_lab.schema.common import DeviceInfo, Provenance
+
+NASTY = "<script>alert('x')</script>"
+
+
+def result(times: list[float | None]) -> AutotuneDocument:
+    rows = space.from_configurations(
+        [{NASTY: i // 2, "kind": f"<i>{i % 2}"} for i in range(len(times))], "here"
+    )
+    records = tuple(
+        Record("ok", (t,), t) if t is not None else Record("failed", (), None) for t in times
+    )
+    job = Job(rows, Plan("auto", len(times), 0), recorded=RecordedSpace(rows, records, NASTY, None))
+    provenance = Provenance(
+        tool_version="0",
+        command=[],
+        started=None,
+        host=None,
+        device=DeviceInfo(kind="unknown", name=NASTY, architecture=None),
+        rocm=None,
+        inputs=[],
+    )
+    asked = document.Asked(budget="100%", metric="recorded")
+    return document.document(job, tune(job), asked, provenance)
+
+
+def test_names_and_values_are_text_not_markup() -> None:
+    html = page.render(result([float(1 + i) for i in range(20)]))
+    assert "<script" not in html
+    assert "<i>" not in html
+    assert "&lt;script&gt;" in html
+    assert not re.search(r"(src|href)=|url\(|@import", html)
+
+
+def test_every_measurement_is_a_point_and_the_line_only_falls() -> None:
+    found = result([5.0, None, 3.0, 4.0, 2.0, 6.0])
+    chart = page.convergence(found)
+    assert chart is not None
+    assert len(chart.points) == 5
+    heights = [float(v) for v in re.findall(r"V([\d.]+)", chart.line)]
+    assert heights == sorted(heights)  # down the page is faster
+    assert max(heights, default=chart.points[0][1]) <= chart.bottom
+
+
+def test_a_run_in_which_nothing_worked_has_a_page_too() -> None:
+    found = result([None] * 4)
+    assert found.best_config is None
+    assert "no configuration worked" in page.render(found)
+
+
+def test_a_model_that_cannot_rank_does_not_prune_and_says_so() -> None:
+    times = [1.0 + (7919 * i) % 101 / 100 for i in range(40)]
+    found = result(list(times))
+    assert not found.model.may_prune
+    assert found.phases.predict.pruned == 0
+    assert found.warning is not None and "does not prune" in found.warning
+
+
+def test_samples_add_up_when_a_leader_is_measured_again() -> None:
+    first = Measurement("ok", (1.0,))
+    e = Evaluation(0, {}, "seed", "seed", first)
+    assert e.with_more(Measurement("ok", (2.0, 3.0))).time_ms == 2.0
+    assert e.with_more(Measurement("timeout", reason="slow")).time_ms is None
