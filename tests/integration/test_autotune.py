@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -176,6 +177,17 @@ def test_a_space_without_a_working_configuration_is_a_failed_gate(kernel: Path) 
     assert done.returncode == 1
     assert json.loads(done.stdout)["best_config"] is None
     assert "none of 4 configurations worked" in done.stderr
+
+
+def test_without_a_profiler_the_run_ends_at_once_and_says_what_to_use(kernel: Path) -> None:
+    path = "/usr/bin:/bin"
+    if Path("/opt/rocm").exists() or shutil.which("rocprofv3", path=path):
+        pytest.skip("this machine has a profiler")
+    done = rocm_perf(
+        "autotune", "--space", "space.json", "--cmd-template", "./kernel.sh {BM} {BN} right",
+        "--device", "rocm", cwd=kernel, env={"PATH": path, "LOG_DIR": str(kernel)},
+    )  # fmt: skip
+    assert "--metric wall" in complaint(done, 4)
 
 
 def test_a_replay_gives_the_same_bytes_every_time(tmp_path: Path) -> None:

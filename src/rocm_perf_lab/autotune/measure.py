@@ -21,6 +21,7 @@ from rocm_perf_lab.autotune.evaluation import Measurement
 from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.autotune.template import Template
 from rocm_perf_lab.collect import process
+from rocm_perf_lab.errors import MissingTool
 
 METRICS = ("runtime", "wall")
 
@@ -204,6 +205,12 @@ def _profiled(
     text = log.read_text("utf-8", "replace")
     for said in out.glob("runs/*/logs/warm-up.txt"):
         shutil.copyfile(said, Path(values["log"]))  # the program's own output, for --verify
+    if done.exit_code == MissingTool.exit_code:
+        # No profiler or no device: no configuration could be measured.
+        raise MissingTool(
+            f"--metric runtime cannot be measured here: {_last(done)}",
+            hint="use --metric wall, or a command that prints milliseconds",
+        )
     if not done.ok:
         status = "timeout" if "was still running after" in text else "failed"
         raise _stop(done, status, "the profile", limit)
