@@ -34,9 +34,10 @@ template <typename T> BOTH inline T hide(T x) {
 #endif
   return x;
 }
-// NaN has many encodings and the two sides may choose differently: none leaves an expression.
-BOTH inline f32 real(f32 x) { return x == x ? x : 1.5f; }
-BOTH inline f64 real(f64 x) { return x == x ? x : 2.5; }
+// NaN has many encodings and the two sides may choose differently: none leaves an expression. Nor
+// does -0: clang 19 for AMDGPU makes 0 - floor(x) into -floor(x).
+BOTH inline f32 real(f32 x) { return x == 0 ? 0.0f : x == x ? x : 1.5f; }
+BOTH inline f64 real(f64 x) { return x == 0 ? 0.0 : x == x ? x : 2.5; }
 BOTH inline f32 tame(f32 x) { return x > -1e9f && x < 1e9f ? x : 3.0f; }
 BOTH inline f64 tame(f64 x) { return x > -1e18 && x < 1e18 ? x : 5.0; }
 template <typename T> BOTH inline T root(T x) { return x > 0 ? x : -x; }
