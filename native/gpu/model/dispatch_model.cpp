@@ -47,6 +47,7 @@ DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const
       engines_(size_t(engines_per_xcc(device)) * device.xccs),
       executed_(device.xccs),
       vmem_(device.xccs) {
+  state.device_state.addresses.learn(*launch.memory);
   const uint64_t items = uint64_t{launch.request.workgroup[0]} * launch.request.workgroup[1] * launch.request.workgroup[2];
   const uint64_t waves = launch.group_count * std::max<uint64_t>(1, (items + kLanes - 1) / kLanes);
   steps_per_wave_ = std::max<size_t>(kStepsPerWave, detailed_steps_ / std::max<uint64_t>(1, waves));

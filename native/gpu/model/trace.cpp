@@ -114,19 +114,29 @@ size_t GroupTrace::bytes() const {
   return total;
 }
 
+const Addresses::Place& Addresses::place(const Range& range) {
+  auto [it, fresh] = places_.try_emplace(range.base, Place{range.end, 0});
+  if (fresh || it->second.end != range.end) {
+    constexpr uint64_t kAlign = uint64_t{4} << 20;  // no range shares a set pattern by accident of the host
+    it->second = {range.end, next_};
+    next_ += (range.end - range.base + 2 * kAlign - 1) / kAlign * kAlign;
+  }
+  return it->second;
+}
+
+void Addresses::learn(const AddressSpace::Snapshot& memory) {
+  for (const Range& range : memory.ranges) place(range);
+  begin_ = 1;  // a range may have changed its size or place
+  end_ = 0;
+}
+
 uint64_t Addresses::canonical(uint64_t address, const AddressSpace::Snapshot& memory) {
   if (address >= begin_ && address < end_) return address - begin_ + delta_;
   const Range* range = memory.find(address);
   if (!range) return address;
-  auto [it, fresh] = places_.try_emplace(range->base, Place{range->end, 0});
-  if (fresh || it->second.end != range->end) {
-    constexpr uint64_t kAlign = uint64_t{4} << 20;  // no range shares a set pattern by accident of the host
-    it->second = {range->end, next_};
-    next_ += (range->end - range->base + 2 * kAlign - 1) / kAlign * kAlign;
-  }
   begin_ = range->base;
   end_ = range->end;
-  delta_ = it->second.base;
+  delta_ = place(*range).base;
   uncached_ = range->kind == RangeKind::Kernarg || range->kind == RangeKind::HostPinned || range->kind == RangeKind::Runtime;
   return address - begin_ + delta_;
 }

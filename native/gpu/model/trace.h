@@ -85,14 +85,16 @@ struct GroupTrace {
 };
 
 // Device addresses without what depends on the host: every range of memory gets a base of its
-// own, in order of first use.
+// own, in the order of their addresses when a dispatch first sees them.
 class Addresses {
  public:
+  void learn(const AddressSpace::Snapshot& memory);
   uint64_t canonical(uint64_t address, const AddressSpace::Snapshot& memory);
   bool last_uncached() const { return uncached_; }
 
  private:
   struct Place { uint64_t end, base; };
+  const Place& place(const Range& range);
   uint64_t begin_ = 1, end_ = 0, delta_ = 0, next_ = uint64_t{1} << 32;
   bool uncached_ = false;
   std::unordered_map<uint64_t, Place> places_;

@@ -1,0 +1,43 @@
+"""The parameters of the virtual GPU's models: complete, and each with where it comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.virtual.model_parameters import devices, main, table
+from rocm_perf_lab.virtual.models import models
+
+KINDS = {"measured", "doc", "fitted", "assumed"}
+
+
+def test_every_virtual_device_has_parameters() -> None:
+    assert sorted(devices()) == sorted(model.name for model in models())
+
+
+@pytest.mark.parametrize("device", sorted(devices()))
+def test_every_number_says_where_it_comes_from(device: str) -> None:
+    sources = table()["sources"]
+    for name, entry in devices()[device].items():
+        assert set(entry) == {"value", "unit", "kind", "source"}, name
+        assert isinstance(entry["value"], int), name
+        assert entry["kind"] in KINDS, name
+        assert entry["source"] in sources, name
+        assert (entry["kind"] == "assumed") == (entry["source"] == "ours"), name
+
+
+def test_latencies_grow_with_distance() -> None:
+    for values in devices().values():
+        near_to_far = ["l1_latency", "l2_latency", "mall_latency", "hbm_latency"]
+        cycles = [values[name]["value"] for name in near_to_far]
+        assert cycles == sorted(cycles)
+
+
+def test_the_native_build_gets_the_same_numbers(tmp_path: Path) -> None:
+    main(tmp_path)
+    text = (tmp_path / "model_parameters.inc").read_text()
+    for device, values in devices().items():
+        line = next(row for row in text.splitlines() if f'"{device}"' in row)
+        for name, entry in values.items():
+            assert f".{name} = {entry['value']}u" in line
