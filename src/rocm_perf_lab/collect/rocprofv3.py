@@ -57,6 +57,15 @@ def installed() -> str | None:
     return None
 
 
+def is_wrapper(path: str) -> bool:
+    """Whether this rocprofv3 stands outside any ROCm tree: somebody put it there on purpose.
+
+    A script that runs AMD's elsewhere needs no GPU on this machine, so its absence says nothing.
+    """
+    library = Path(path).resolve().parent.parent / "lib"
+    return not any(library.glob("librocprofiler-sdk*"))
+
+
 def _is_stand_in(path: Path) -> bool:
     """Whether it is the virtual GPU's, put on PATH under AMD's name."""
     with path.open("rb") as file:

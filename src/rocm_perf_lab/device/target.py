@@ -29,13 +29,14 @@ def choose(
     name: str,
     *,
     rocprofv3_installed: bool,
+    rocprofv3_is_wrapper: bool = False,
     environment: Mapping[str, str] = os.environ,
     driver: Path = discover.DRIVER,
 ) -> Target:
     """`auto`, `rocm`, `virtual`, or a virtual GPU by name.
 
-    `auto` is real ROCm where there is any, else the virtual GPU that ROCM_PERF_DEVICE names, else
-    the virtual MI300X.
+    `auto` is real ROCm where there is any (or a rocprofv3 of the user's own making), else the
+    virtual GPU that ROCM_PERF_DEVICE names, else the virtual MI300X.
     """
     if name == "rocm":
         return Target("hardware", "rocm")
@@ -44,7 +45,8 @@ def choose(
         if asked.startswith("virtual"):
             return _virtual(asked, environment)
         built = native.find_library_dir() is not None
-        if (rocprofv3_installed and driver.exists()) or not built:
+        usable = driver.exists() or rocprofv3_is_wrapper
+        if (rocprofv3_installed and usable) or not built:
             return Target("hardware", "rocm")
         missing = "no AMD GPU was found" if not driver.exists() else "rocprofv3 is not installed"
         return _virtual(models.DEFAULT, environment, missing)

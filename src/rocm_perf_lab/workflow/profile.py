@@ -47,7 +47,12 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
     """Run the program as often as needed, keep everything in `folder`, return the verdict."""
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     program = passes.resolve(options.program)
-    target = choose(options.device, rocprofv3_installed=rocprofv3.installed() is not None)
+    found = rocprofv3.installed()
+    target = choose(
+        options.device,
+        rocprofv3_installed=found is not None,
+        rocprofv3_is_wrapper=found is not None and rocprofv3.is_wrapper(found),
+    )
     if target.notice is not None:
         tell(target.notice)
     job = passes.Job(
@@ -66,7 +71,7 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
     profiler = rocprofv3.find(target.profiler)
     passes.warm_up(job)
     files = passes.timing_runs(job, profiler, options.runs)
-    timing = [_one_run(found) for found in files]
+    timing = [_one_run(written) for written in files]
     times = runtime.measure(timing, options.kernel)
     if times.dominant is None:
         raise BadInput(
@@ -82,9 +87,9 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
             notes.append("No counters were collected: this GPU's architecture is not known.")
         else:
             groups = counter_groups(gpu.architecture)
-            found = passes.counter_passes(job, profiler, groups, options.kernel)
-            notes += found.notes
-            counted = [_one_run(files) for files in found.files]
+            collected = passes.counter_passes(job, profiler, groups, options.kernel)
+            notes += collected.notes
+            counted = [_one_run(files) for files in collected.files]
     att: tuple[Path, ...] = ()
     if options.att:
         traced = passes.thread_trace(job, profiler, dominant.name)
