@@ -28,10 +28,9 @@ void WorkSource::refill(ComputeUnit& cu, uint64_t time, uint32_t engine) {
   }
 }
 
-ComputeUnit::ComputeUnit(const DeviceModel& device, const Parameters& parameters, const StaticTable& table, XccMemory& memory,
-                         const Residency& residency, uint32_t sqc)
-    : device_(device),
-      parameters_(parameters),
+ComputeUnit::ComputeUnit(const Parameters& parameters, const StaticTable& table, XccMemory& memory, const Residency& residency,
+                         uint32_t sqc)
+    : parameters_(parameters),
       table_(table),
       memory_(memory),
       residency_(residency),

@@ -35,7 +35,7 @@ struct WorkSource;  // the workgroups of an XCD still to start
 
 class ComputeUnit {
  public:
-  ComputeUnit(const DeviceModel& device, const Parameters& parameters, const StaticTable& table, XccMemory& memory,
+  ComputeUnit(const Parameters& parameters, const StaticTable& table, XccMemory& memory,
               const Residency& residency, uint32_t sqc);
 
   bool fits(uint32_t waves) const;
@@ -96,7 +96,6 @@ class ComputeUnit {
   }
   void note(SimWave& wave, const StaticInst& s, uint64_t time, uint64_t stall, uint64_t duration, uint8_t category, uint8_t stall_state);
 
-  const DeviceModel& device_;
   const Parameters& parameters_;
   const StaticTable& table_;
   XccMemory& memory_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
+#include <tuple>
 
 namespace gpu {
 namespace {
@@ -264,7 +264,10 @@ std::vector<CounterValue> count(const CounterInput& input) {
       out.push_back({counter.name, x, 0, 0, std::round(total * scale)});
     }
   }
-  std::stable_sort(out.begin(), out.end(), [](const CounterValue& a, const CounterValue& b) { return std::strcmp(a.name, b.name) < 0; });
+  std::sort(out.begin(), out.end(), [](const CounterValue& a, const CounterValue& b) {
+    const int order = std::strcmp(a.name, b.name);
+    return order ? order < 0 : std::tie(a.xcc, a.shader_engine, a.instance) < std::tie(b.xcc, b.shader_engine, b.instance);
+  });
   return out;
 }
 

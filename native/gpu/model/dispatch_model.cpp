@@ -126,7 +126,7 @@ DispatchProfile DispatchModel::profile(unsigned threads) {
   r.lds_per_group = (launch_.group_bytes + p.lds_granule_bytes - 1) / p.lds_granule_bytes * p.lds_granule_bytes;
 
   // Open recorders of groups that end late may leave the list out of order.
-  std::stable_sort(groups_.begin(), groups_.end(), [](const GroupTrace& a, const GroupTrace& b) { return a.index < b.index; });
+  std::sort(groups_.begin(), groups_.end(), [](const GroupTrace& a, const GroupTrace& b) { return a.index < b.index; });
   const uint32_t xccs = device_.xccs, cus = cus_per_xcc(device_);
   input.groups.resize(xccs);
   input.compute_units.assign(xccs, cus);

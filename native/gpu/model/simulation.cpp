@@ -27,7 +27,7 @@ class XccSimulation {
     for (uint32_t i = 0; i < count; ++i) {
       // Compute units switched off at manufacture leave their scalar caches to one neighbour.
       const uint32_t sqc = uint32_t(uint64_t(i) * input.parameters.sqcs_per_xcc / all);
-      auto cu = std::make_unique<ComputeUnit>(input.device, input.parameters, input.table, memory, input.residency, sqc);
+      auto cu = std::make_unique<ComputeUnit>(input.parameters, input.table, memory, input.residency, sqc);
       cu->shader_engine = xcc * engines + i % engines;
       cu->cu = i / engines;
       if (input.att && (input.att_select.se_mask >> cu->shader_engine & 1)) {
@@ -167,9 +167,11 @@ SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
     out.channels = memory.channels;
     out.sqcs = memory.sqcs;
   }
-  std::stable_sort(result.occupancy.begin(), result.occupancy.end(),
-                   [](const AttOccupancy& a, const AttOccupancy& b) { return a.time < b.time; });
-  std::stable_sort(result.waves.begin(), result.waves.end(), [](const AttWave& a, const AttWave& b) {
+  // A slot that is left and taken in one cycle is left first.
+  std::sort(result.occupancy.begin(), result.occupancy.end(), [](const AttOccupancy& a, const AttOccupancy& b) {
+    return std::tie(a.time, a.shader_engine, a.cu, a.simd, a.slot, a.start) < std::tie(b.time, b.shader_engine, b.cu, b.simd, b.slot, b.start);
+  });
+  std::sort(result.waves.begin(), result.waves.end(), [](const AttWave& a, const AttWave& b) {
     return std::tie(a.shader_engine, a.simd, a.slot, a.id) < std::tie(b.shader_engine, b.simd, b.slot, b.id);
   });
   return result;
