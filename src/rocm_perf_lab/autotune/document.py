@@ -11,7 +11,7 @@ import numpy as np
 
 from rocm_perf_lab.autotune.evaluation import Evaluation
 from rocm_perf_lab.autotune.polynomial import Quality
-from rocm_perf_lab.autotune.search import RANKS
+from rocm_perf_lab.autotune.search import PRUNING, RANKS
 from rocm_perf_lab.autotune.space import Space
 from rocm_perf_lab.autotune.tune import Job, Tuned
 from rocm_perf_lab.schema import autotune as schema
@@ -128,12 +128,13 @@ def _model(tuned: Tuned) -> schema.ModelQuality:
 
 def _phases(job: Job, tuned: Tuned, model: schema.ModelQuality) -> schema.Phases:
     seeds = sum(e.phase == "seed" for e in tuned.evaluations)
+    prunes = job.plan.strategy in PRUNING
     confirmed = [e for e in tuned.evaluations if e.phase == "confirm"]
     return schema.Phases(
         seed=schema.SeedPhase(evaluated=seeds),
         predict=schema.PredictPhase(
             predicted=job.space.size - seeds,
-            pruned=tuned.search.count_pruned() if model.may_prune else 0,
+            pruned=tuned.search.count_pruned() if model.may_prune and prunes else 0,
             prune_factor=job.plan.prune_factor,
         ),
         confirm=schema.ConfirmPhase(

@@ -29,6 +29,7 @@ from rocm_perf_lab.autotune.space import Space
 
 Phase = Literal["seed", "confirm"]
 STRATEGIES = ("auto", "seed-predict-confirm", "kernel", "local", "polynomial", "random")
+PRUNING = ("auto", "seed-predict-confirm", "polynomial")  # those that listen to the polynomial
 
 RANKS = 0.5  # cross-validated rank correlation from which a model may prune
 _POOL = 2000  # candidates the kernel model looks at, besides those near the leaders
