@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint format bench clean setup native
+.PHONY: demo test test-all lint format clean setup native toolchain
 
 setup: native
 
@@ -20,9 +20,12 @@ $(STAMP): pyproject.toml
 native: $(STAMP)
 	$(BIN)/python native/build_backend.py
 
-# A fresh machine: set up, build the softmax testbed, profile it on the virtual MI300X.
-demo: native
+# A compiler for HIP: ROCm's, a clang with the AMDGPU target, else PyPI's ziglang.
+toolchain: $(STAMP)
 	$(BIN)/python -c 'from rocm_perf_lab.device.toolchain import find_toolchain; find_toolchain()' 2>/dev/null || $(BIN)/python -m pip install --quiet 'ziglang>=0.16,<1'
+
+# A fresh machine: set up, build the softmax testbed, profile it on the virtual MI300X.
+demo: native toolchain
 	mkdir -p build/demo
 	$(BIN)/rocm-perf hipcc -O3 -g examples/softmax.cpp -o build/demo/softmax
 	$(BIN)/rocm-perf profile build/demo/softmax --att --device virtual --out build/demo/profile
@@ -32,10 +35,10 @@ lint: $(STAMP)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 
-test: lint native
+test: lint native toolchain
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: lint native
+test-all: lint native toolchain
 	$(BIN)/python -m pytest -n 2
 
 format: $(STAMP)
