@@ -95,14 +95,14 @@ int main(int argc, char** argv) {
   CHECK(hipMalloc(&f, 32 << 20));
   CHECK(hipMemset(f, 0, 32 << 20));
   auto* u = reinterpret_cast<unsigned*>(f);
-  if (is("chase")) {  // n bytes, `blocks` steps: twice, and a cycle through all lines
+  if (is("chase")) {  // n bytes in a cycle; `blocks` steps cold, then warm, then twice as many
     const size_t lines = size_t(n) / 128, jump = lines > 100000 ? 1021 : 1;
     std::vector<unsigned> next(lines * 32);
     for (size_t i = 0; i < lines; ++i) next[i * 32] = unsigned((i + jump) % lines * 32);
     unsigned* d = nullptr;
     CHECK(hipMalloc(&d, lines * 128));
     CHECK(hipMemcpy(d, next.data(), lines * 128, hipMemcpyHostToDevice));
-    for (int i = 1; i <= 2; ++i) chase<<<1, 1>>>(d, u, int(blocks) * i);
+    for (int times : {1, 1, 2}) chase<<<1, 1>>>(d, u, int(blocks) * times);
   } else if (is("fma")) {
     fma_chain<<<blocks, 256>>>(f, int(n));
   } else if (is("lds_read")) {
