@@ -253,13 +253,16 @@ hipError_t hipMemPtrGetInfo(void* ptr, size_t* size) {
 }
 
 // Managed memory lives in one place that host and device both reach: advice and prefetches are
-// checked and have nothing to move.
+// checked and remembered, and have nothing to move.
 hipError_t hipMemPrefetchAsync(const void* dev_ptr, size_t count, int device, hipStream_t stream) {
   if (!dev_ptr || count == 0) return hipErrorInvalidValue;
   if (device != hipCpuDeviceId && !device_at(device)) return hipErrorInvalidDevice;
   if (!memory_map().contains(dev_ptr, count)) return hipErrorInvalidValue;
   Stream* resolved;
-  return stream_for_work(stream, resolved);
+  hipError_t status = stream_for_work(stream, resolved);
+  if (status == hipSuccess)
+    memory_map().update(dev_ptr, [&](Allocation& found) { found.prefetched_to = device; });
+  return status;
 }
 hipError_t hipMemPrefetchAsync_v2(const void* dev_ptr, size_t count, hipMemLocation location,
                                   unsigned int flags, hipStream_t stream) {
@@ -273,6 +276,17 @@ hipError_t hipMemAdvise(const void* dev_ptr, size_t count, hipMemoryAdvise advic
   const bool known = (advice >= hipMemAdviseSetReadMostly && advice <= hipMemAdviseUnsetAccessedBy) ||
                      advice == hipMemAdviseSetCoarseGrain || advice == hipMemAdviseUnsetCoarseGrain;
   if (!known || !memory_map().contains(dev_ptr, count)) return hipErrorInvalidValue;
+  memory_map().update(dev_ptr, [&](Allocation& found) {
+    switch (advice) {
+      case hipMemAdviseSetReadMostly: found.read_mostly = true; break;
+      case hipMemAdviseUnsetReadMostly: found.read_mostly = false; break;
+      case hipMemAdviseSetPreferredLocation: found.preferred_location = device; break;
+      case hipMemAdviseUnsetPreferredLocation: found.preferred_location = hipInvalidDeviceId; break;
+      case hipMemAdviseSetAccessedBy: found.accessed_by = device; break;
+      case hipMemAdviseUnsetAccessedBy: found.accessed_by = hipInvalidDeviceId; break;
+      default: break;  // grain: all memory here is coherent
+    }
+  });
   return hipSuccess;
 }
 hipError_t hipMemAdvise_v2(const void* dev_ptr, size_t count, hipMemoryAdvise advice,
@@ -284,11 +298,22 @@ hipError_t hipMemRangeGetAttribute(void* data, size_t data_size, hipMemRangeAttr
                                    const void* dev_ptr, size_t count) {
   if (!data || data_size < 4 || !dev_ptr || !memory_map().contains(dev_ptr, count))
     return hipErrorInvalidValue;
+  const auto found = memory_map().find(dev_ptr);
+  if (!found) return hipErrorInvalidValue;
   int value = hipInvalidDeviceId;
-  if (attribute == hipMemRangeAttributeReadMostly) value = 0;
-  if (attribute == hipMemRangeAttributeCoherencyMode) value = hipMemRangeCoherencyModeFineGrain;
-  for (size_t at = 0; at + 4 <= data_size; at += 4)
+  switch (attribute) {
+    case hipMemRangeAttributeReadMostly: value = found->read_mostly; break;
+    case hipMemRangeAttributePreferredLocation: value = found->preferred_location; break;
+    case hipMemRangeAttributeAccessedBy: value = found->accessed_by; break;
+    case hipMemRangeAttributeLastPrefetchLocation: value = found->prefetched_to; break;
+    case hipMemRangeAttributeCoherencyMode: value = hipMemRangeCoherencyModeFineGrain; break;
+    default: break;
+  }
+  // "Accessed by" is a list of devices, the rest one number.
+  for (size_t at = 0; at + 4 <= data_size; at += 4) {
     std::memcpy(static_cast<char*>(data) + at, &value, 4);
+    if (attribute == hipMemRangeAttributeAccessedBy) value = hipInvalidDeviceId;
+  }
   return hipSuccess;
 }
 hipError_t hipMemRangeGetAttributes(void** data, size_t* data_sizes,

@@ -24,6 +24,12 @@ struct Allocation {
   void* pool = nullptr;    // the memory pool it came from
   bool virtual_memory = false;  // mapped by hipMemMap: not for hipFree
 
+  // What hipMemAdvise and prefetches said last; kept for the allocation as a whole.
+  bool read_mostly = false;
+  int preferred_location = hipInvalidDeviceId;
+  int accessed_by = hipInvalidDeviceId;
+  int prefetched_to = hipInvalidDeviceId;
+
   bool on_device() const { return kind == MemoryKind::Device || kind == MemoryKind::Variable; }
   bool on_host() const { return !on_device(); }
   uintptr_t end() const { return base + size; }

@@ -240,6 +240,18 @@ CASE(managed_memory) {
   CHECK(right);
   OK(hipMemPrefetchAsync(shared, 4096, 0, nullptr));
   OK(hipMemAdvise(shared, 4096, hipMemAdviseSetReadMostly, 0));
+  int advice = -1;
+  OK(hipMemRangeGetAttribute(&advice, 4, hipMemRangeAttributeReadMostly, shared, 4096));
+  CHECK(advice == 1);
+  OK(hipMemAdvise(shared, 4096, hipMemAdviseUnsetReadMostly, 0));
+  OK(hipMemRangeGetAttribute(&advice, 4, hipMemRangeAttributeReadMostly, shared, 4096));
+  CHECK(advice == 0);
+  OK(hipMemRangeGetAttribute(&advice, 4, hipMemRangeAttributeLastPrefetchLocation, shared, 4096));
+  CHECK(advice == 0);
+  int users[2] = {7, 7};
+  OK(hipMemAdvise(shared, 4096, hipMemAdviseSetAccessedBy, 0));
+  OK(hipMemRangeGetAttribute(users, 8, hipMemRangeAttributeAccessedBy, shared, 4096));
+  CHECK(users[0] == 0 && users[1] == hipInvalidDeviceId);
   hipPointerAttribute_t attributes;
   OK(hipPointerGetAttributes(&attributes, shared));
   CHECK(attributes.type == hipMemoryTypeManaged && attributes.isManaged);
