@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +35,7 @@ struct Machine {
   hsa_amd_memory_pool_t vram{}, host{}, kernarg{};
   hsa_queue_t* queue = nullptr;
   hsa_executable_t executable{};
-  hsa_status_t error = HSA_STATUS_SUCCESS;  // of the queue's callback
+  std::atomic<hsa_status_t> error{HSA_STATUS_SUCCESS};  // of the queue's callback
 
   explicit Machine(const char* object = nullptr, uint32_t queue_size = 64) {
     OK(hsa_init());
@@ -150,7 +151,7 @@ struct Machine {
   // 0 when the kernel has finished; the queue's error when it never will.
   hsa_status_t wait(hsa_signal_t done) {
     while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, 10'000'000, HSA_WAIT_STATE_BLOCKED) >= 1)
-      if (__atomic_load_n(&error, __ATOMIC_ACQUIRE) != HSA_STATUS_SUCCESS) break;
+      if (error != HSA_STATUS_SUCCESS) break;
     OK(hsa_signal_destroy(done));
     return error;
   }

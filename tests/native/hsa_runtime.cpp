@@ -90,7 +90,7 @@ void signals(const char*) {
   OK(hsa_amd_signal_value_pointer(s, &value));
   std::thread silent([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    *value = 99;
+    __atomic_store_n(value, 99, __ATOMIC_RELEASE);
   });
   CHECK(hsa_signal_wait_scacquire(s, HSA_SIGNAL_CONDITION_EQ, 99, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) == 99);
   silent.join();
@@ -182,7 +182,7 @@ void barriers(const char*) {
   CHECK(m.error == HSA_STATUS_SUCCESS);
   hsa_agent_dispatch_packet_t wrong{};
   submit(m.queue, wrong, HSA_PACKET_TYPE_AGENT_DISPATCH);
-  while (__atomic_load_n(&m.error, __ATOMIC_ACQUIRE) == HSA_STATUS_SUCCESS) std::this_thread::yield();
+  while (m.error == HSA_STATUS_SUCCESS) std::this_thread::yield();
   CHECK(m.error == HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
 }
 

@@ -81,7 +81,10 @@ Signal* signal_of(hsa_signal_t handle) {
 Signal* make_signal(int64_t initial, int64_t kind) {
   Signal* signal = pool().take();
   if (!signal) return nullptr;
-  new (signal) Signal{};
+  // Not constructed anew: who completed the last user of this memory may still be looking whether
+  // anybody waits, and may at worst wake one thread too many.
+  signal->amd = {};
+  signal->doorbell_of = nullptr;
   signal->amd.kind = kind;
   signal->amd.value = initial;
   return signal;
