@@ -14,7 +14,7 @@ constexpr uint64_t kTurn = 1 << 15;
 // A workgroup's share before another one gets the thread: what makes flags between workgroups and
 // grid barriers work. All that are suspended stay within what the modelled device can hold.
 constexpr uint64_t kShare = 1 << 21;
-constexpr uint64_t kDefaultInstructions = 4'000'000'000;
+constexpr uint64_t kDefaultInstructions = 1'000'000'000;
 // An s_sleep counts as so many instructions towards the limit.
 constexpr uint64_t kNap = 1000;
 constexpr uint64_t kScratchReservation = uint64_t{64} << 30;
