@@ -1,5 +1,6 @@
 #include "workgroup.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -21,11 +22,12 @@ constexpr uint64_t kScratchReservation = uint64_t{64} << 30;
 
 constexpr InstClass kStoreClasses[] = {
     InstClass::GLOBAL_STORE, InstClass::GLOBAL_ATOMIC, InstClass::FLAT_STORE, InstClass::FLAT_ATOMIC, InstClass::BUFFER_STORE,
-    InstClass::BUFFER_ATOMIC, InstClass::LDS_STORE, InstClass::LDS_ATOMIC,
+    InstClass::BUFFER_ATOMIC,
 };
 
-// Stores and LDS writes are what a wave leaves behind. A wave that ends without any since its last
-// barrier returned early, which hardware allows; one that did work past a barrier skipped it.
+// Stores to memory are what a wave leaves behind. A wave that ends without any since its last barrier
+// returned early (it may have filled its part of the LDS before), which hardware allows; one that
+// stored past a barrier skipped it.
 uint64_t writes_of(const Wave& wave) {
   uint64_t total = 0;
   for (InstClass cls : kStoreClasses) total += wave.counts[size_t(cls)];
@@ -100,6 +102,7 @@ bool WorkgroupContext::start(const Launch& launch, const DeviceModel& model, uin
   lds.assign(round_up(launch.group_bytes, 16), 0);
   states.assign(live, State::Ready);
   writes.assign(live, 0);
+  passed.assign(live, 0);
   while (waves.size() < live) {
     auto* wave = static_cast<Wave*>(arena().allocate(sizeof(Wave)));
     if (!wave) return false;
@@ -144,15 +147,18 @@ bool WorkgroupContext::retry_unmapped(Wave& wave, const AddressSpace& memory) {
   return true;
 }
 
-// All waves that have not ended are at a barrier. False: some of the others should have been.
+// All waves that have not ended are at a barrier. False: some of the others should have been. A wave
+// that has been past this place before came out of a loop of barriers with fewer rounds to do; that
+// is not a barrier it skipped.
 bool WorkgroupContext::release_barrier(const Launch&, const Limits& limits) {
-  uint32_t first_waiting = UINT32_MAX;
+  uint32_t first_waiting = 0;
+  while (states[first_waiting] != State::AtBarrier) ++first_waiting;
   bool skipped = false;
-  for (uint32_t i = 0; i < shape.waves(); ++i) {
-    if (states[i] == State::AtBarrier && first_waiting == UINT32_MAX) first_waiting = i;
-    if (states[i] == State::Done && writes_of(*waves[i]) > writes[i]) skipped = true;
+  if (live < shape.waves() && limits.strict_barrier) {
+    for (uint32_t i = 0; i < shape.waves(); ++i)
+      skipped |= states[i] == State::Done && passed[i] < waves[first_waiting]->pc && writes_of(*waves[i]) > writes[i];
   }
-  if (skipped && limits.strict_barrier) {
+  if (skipped) {
     Wave& wave = *waves[first_waiting];
     wave.fault = {};
     wave.fault.kind = FaultKind::BarrierDivergence;
@@ -164,6 +170,7 @@ bool WorkgroupContext::release_barrier(const Launch&, const Limits& limits) {
     if (states[i] != State::AtBarrier) continue;
     states[i] = State::Ready;
     writes[i] = writes_of(*waves[i]);
+    passed[i] = std::max(passed[i], uint64_t{waves[i]->pc});
   }
   return true;
 }

@@ -49,6 +49,7 @@ struct WorkgroupContext {
   std::vector<Wave*> waves;   // storage for the largest workgroup seen; shape.waves() are in use
   std::vector<State> states;
   std::vector<uint64_t> writes;  // stores done when the wave last passed a barrier
+  std::vector<uint64_t> passed;  // the furthest barrier the wave has passed, as the pc after it
   uint64_t naps = 0;             // slices in which every wave slept
   uint32_t live = 0;
   Observer* observer = nullptr;  // told of every instruction, where set

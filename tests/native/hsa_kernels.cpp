@@ -186,13 +186,28 @@ void early_return(const char* object) {
   m.run("early_return", {256}, {256}, arguments);
   for (int i = 0; i < 256; ++i) CHECK(p[i] == (i < 70 ? 2u : 0u));
 }
+void uneven_rounds(const char* object) {
+  Machine m(object);
+  auto* p = m.allocate<uint32_t>(256);
+  struct { uint32_t* p; } arguments{p};
+  m.run("uneven_rounds", {256}, {256}, arguments);
+  for (uint32_t i = 0; i < 256; ++i) CHECK(p[i] == 2 * (i / 64 + 1));
+}
+void return_after_lds(const char* object) {
+  Machine m(object);
+  auto* p = m.allocate<uint32_t>(256);
+  struct { uint32_t* p; uint32_t n; } arguments{p, 128};
+  m.run("return_after_lds", {256}, {256}, arguments);
+  for (uint32_t i = 0; i < 256; ++i) CHECK(p[i] == (i < 128 ? 127 - i : 0u));
+}
 
 }  // namespace
 
 int main(int count, char** words) {
   return run_case({{"vector_add", vector_add}, {"identify", identify}, {"block_sum", block_sum}, {"grid_barrier", grid_barrier},
                    {"spin_lock", spin_lock}, {"private_memory", private_memory}, {"globals", globals}, {"many_launches", many_launches},
-                   {"early_return", early_return}, {"fault_past_end", fault_past_end}, {"fault_far", fault_far}, {"fault_freed", fault_freed},
+                   {"early_return", early_return}, {"uneven_rounds", uneven_rounds}, {"return_after_lds", return_after_lds},
+                   {"fault_past_end", fault_past_end}, {"fault_far", fault_far}, {"fault_freed", fault_freed},
                    {"fault_null", fault_null}, {"fault_read_only", fault_read_only}, {"fault_lds", fault_lds}, {"fault_trap", fault_trap},
                    {"fault_endless", fault_endless}, {"fault_barrier", fault_barrier}, {"fault_instruction", fault_instruction},
                    {"refuse_workgroup", refuse_workgroup}},

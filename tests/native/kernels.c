@@ -124,4 +124,22 @@ KERNEL void early_return(GLOBAL volatile u32* out, u32 n) {
   __builtin_amdgcn_s_barrier();
   out[__builtin_amdgcn_workitem_id_x()] += 1;
 }
+// Waves of a workgroup leave a loop of barriers one after the other, having stored in every round.
+KERNEL void uneven_rounds(GLOBAL volatile u32* out) {
+  const u32 t = __builtin_amdgcn_workitem_id_x();
+  for (u32 round = 0; round <= t / 64; ++round) {
+    out[t] += 1;
+    __builtin_amdgcn_s_barrier();
+    out[t] += 1;
+  }
+}
+// Work-items past the end fill their part of the LDS and return before the others' barrier.
+KERNEL void return_after_lds(GLOBAL u32* out, u32 n) {
+  const u32 t = __builtin_amdgcn_workitem_id_x();
+  *(volatile LOCAL u32*)&shared_sum[t] = t;
+  if (t >= n) return;
+  __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  out[t] = shared_sum[n - 1 - t];
+}
 KERNEL void unknown_instruction(void) { __asm__ volatile(".long 0xfffffffe"); }

@@ -13,7 +13,7 @@ from support.native_build import SOURCES, code_object, programs
 
 KERNELS = (
     "vector_add identify block_sum grid_barrier spin_lock private_memory globals many_launches "
-    "early_return"
+    "early_return uneven_rounds return_after_lds"
 ).split()
 RUNTIME = (
     "life_time signals handlers barriers memory copies virtual_memory loader damaged"
