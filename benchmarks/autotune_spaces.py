@@ -11,7 +11,9 @@ Scores, each the mean over seeds with a 95 % bootstrap interval:
 - the methodology score: (curve - random) / (optimum - random), where random is the calculated
   expectation of random search without replacement, averaged over the budget up to 10 %.
 
-Finished runs are kept in a folder, so an interrupted benchmark goes on where it stopped.
+Finished runs are kept in a folder, so an interrupted benchmark goes on where it stopped; with
+--minutes it stops by itself and reports what it has, with the number of seeds. Seeds come in turns
+over methods and spaces, so what is there is balanced. Times are CPU seconds of one core.
 """
 
 from __future__ import annotations
@@ -55,12 +57,9 @@ class Counter:
         self.space, self.budget = space, budget
         self.order: list[int] = []
         self._seen: set[int] = set()
-        self._rows = {
-            tuple(space.space.configuration(row).values()): row for row in range(space.space.size)
-        }
 
     def row(self, values: Sequence[Any]) -> int | None:
-        return self._rows.get(tuple(values))
+        return rows_of(self.space).get(tuple(values))
 
     def time(self, row: int) -> float | None:
         if row not in self._seen:
@@ -69,6 +68,19 @@ class Counter:
             self._seen.add(row)
             self.order.append(row)
         return self.space.records[row].time_ms
+
+
+_rows: dict[int, dict[tuple[Any, ...], int]] = {}
+
+
+def rows_of(recording: RecordedSpace) -> dict[tuple[Any, ...], int]:
+    """Values -> row, built once per space: `load` keeps the spaces alive."""
+    if id(recording) not in _rows:
+        space = recording.space
+        _rows[id(recording)] = {
+            tuple(space.configuration(row).values()): row for row in range(space.size)
+        }
+    return _rows[id(recording)]
 
 
 def ours(counter: Counter, seed: int, strategy: str = "auto") -> None:
@@ -199,12 +211,13 @@ def one(work: tuple[str, str, int, str]) -> tuple[str, str, int, list[float], fl
         return path, method, seed, curve, seconds
     space = load(path)
     counter = Counter(space, math.ceil(BUDGETS[-1] * space.space.size))
-    started = time.perf_counter()
+    rows_of(space)
+    started = time.process_time()
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         with contextlib.suppress(Enough):
             METHODS[method](counter, seed)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     optimum = space.optimum_ms()
     assert optimum is not None
     times = [space.records[row].time_ms or math.inf for row in counter.order]
@@ -269,6 +282,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--keep", type=Path, help="folder of finished runs (default: temporary)")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after these")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     files = options.files or sorted(DEFAULT.glob("*.json*"))
@@ -279,10 +293,11 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     work = [
         (str(f.resolve()), m, s, str(folder))
-        for f in files for m in methods for s in range(options.seeds)
+        for s in range(options.seeds) for m in methods for f in files
     ]  # fmt: skip
     curves: dict[tuple[str, str], list[list[float]]] = {}
     seconds: dict[str, list[float]] = {}
+    end = time.monotonic() + 60 * options.minutes
     # Of the spawned processes, before they load numpy: one thread each.
     os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
     with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=50) as pool:
@@ -291,7 +306,13 @@ def main() -> None:
             seconds.setdefault(method, []).append(took)
             if sys.stderr.isatty() or done % 20 == 0:
                 print(f"{done} of {len(work)}: {method} seed {seed}", file=sys.stderr)
-    report(sorted({p for p, _, _, _ in work}), methods, curves, seconds, options.json)
+            if time.monotonic() > end:
+                print("out of time: a report of what is finished", file=sys.stderr)
+                pool.terminate()
+                break
+    paths = sorted({p for p, _, _, _ in work})
+    complete = [m for m in methods if all((p, m) in curves for p in paths)]
+    report(paths, complete, curves, seconds, options.json)
 
 
 def report(
@@ -325,15 +346,17 @@ def report(
         print(json.dumps(found, indent=2))
         return
     for name in ["mean", *[Path(p).name.split(".")[0] for p in paths]]:
-        print(f"\n{name}\n| method | " + " | ".join(labels) + " | s/run |")
-        print("|---" * (len(labels) + 2) + "|")
+        print(f"\n{name}\n| method | seeds | " + " | ".join(labels) + " | CPU s/run |")
+        print("|---" * (len(labels) + 3) + "|")
         for method in methods:
             rows = table[method][name]
             cells = []
             for i in range(len(labels)):
                 low, high = interval(rows[:, i])
                 cells.append(f"{rows[:, i].mean():.4f} [{low:.3f}, {high:.3f}]")
-            print(f"| {method} | " + " | ".join(cells) + f" | {np.mean(seconds[method]):.1f} |")
+            print(
+                f"| {method} | {len(rows)} | {' | '.join(cells)} | {np.mean(seconds[method]):.1f} |"
+            )
 
 
 if __name__ == "__main__":

@@ -266,11 +266,76 @@ def test_recordings_are_read_closed_open_torn_and_compressed(tmp_path: Path) -> 
     _check(zipped, 4)
 
 
+def _load(tmp_path: Path, data: object) -> recorded.RecordedSpace:
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(data))
+    return recorded.load(path)
+
+
+def test_caches_of_other_ages_are_read(tmp_path: Path) -> None:
+    rows = {
+        "1,row": {"time": 2.0},  # the parameters are only in the key
+        "2,row": {"a": 2, "b": "row", "time": 1e20},  # a failure in the oldest caches
+        "4,row": {"a": 4, "b": "row", "__error__": "CompilationFailedConfig"},  # in the newest
+        "8,row": {"a": 8, "b": "row", "time": 3.0, "__error__": "RuntimeFailedConfig"},
+        "1,col": {"a": 1, "b": "col", "time": "4.5"},
+        "2,col": {"a": 2, "b": "col", "times": [5.0, 7.0]},
+        "4,col": {"a": 4, "b": "col", "time": "out of memory"},
+        "8,col": {"a": 8, "b": "col", "time": float("nan")},
+        "8.0,col": {"a": 8.0, "b": "col", "time": 9.0},  # again, spelt otherwise
+    }
+    found = _load(
+        tmp_path,
+        {"tune_params": {"a": [1, 2, 4, 8], "b": ["row", "col"]}, "objective": "GFLOP/s",
+         "cache": rows},
+    )  # fmt: skip
+    assert [r.time_ms for r in found.records][:6] == [2.0, None, None, None, 4.5, 6.0]
+    assert [r.status for r in found.records][1:4] == ["failed", "build_failed", "failed"]
+
+
+def test_a_cache_without_a_list_of_parameters_has_them_first_in_each_row(tmp_path: Path) -> None:
+    rows = {"1,True": {"a": 1, "b": True, "time": 2.0}, "2,True": {"a": 2, "b": True, "time": 1.0}}
+    found = _load(tmp_path, {"cache": rows})
+    assert found.space.names == ("a", "b")
+    assert found.optimum_ms() == 1.0
+
+
+def test_lists_and_null_as_values_are_categories(tmp_path: Path) -> None:
+    rows = {str(i): {"grid": g, "time": 1.0 + i} for i, g in enumerate(([16, 1], [1, 16], None))}
+    found = _load(tmp_path, {"tune_params_keys": ["grid"], "cache": rows})
+    assert set(found.space.values[0]) == {"[16, 1]", "[1, 16]", "null"}
+
+
+def test_results_in_the_t4_format_are_read(tmp_path: Path) -> None:
+    def result(a: int, invalidity: str, **more: object) -> dict[str, object]:
+        return {"configuration": {"a": a}, "times": {"runtimes": []}, "invalidity": invalidity,
+                "correctness": 1, **more}  # fmt: skip
+
+    found = _load(
+        tmp_path,
+        {
+            "schema_version": "1.0.0",
+            "metadata": {"timeunit": "milliseconds"},
+            "results": [
+                result(1, "correct", measurements=[{"name": "time", "value": 2.0, "unit": "ms"}]),
+                result(2, "correct", times={"runtimes": [3.0, 5.0]}),
+                result(3, "compile"),
+                result(4, "timeout"),
+                result(5, "correctness"),
+                result(6, "correct", measurements=[{"name": "time", "value": 7, "unit": "us"}]),
+            ],
+        },
+    )
+    assert [r.time_ms for r in found.records] == [2.0, 4.0, None, None, None, 0.007]
+    assert [r.status for r in found.records][2:5] == ["build_failed", "timeout", "wrong"]
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"[]", b"{}", b'{"cache": {}}', b'{"cache": {"1": 3}}', b"\x1f\x8bnot gzip", b"\xff\xfe",
      b'{"cache": {"1": {"a": 1, "time": 1}}, "tune_params_keys": ["b"]}',
-     b'{"cache": {"1": {"a": 1, "time": 1}}}'],
+     b'{"cache": {"2": {"a": 1, "time": 1}}}', b'{"cache": {"1": {"a": 1, "time": "failed"}}}',
+     b'{"results": []}', b'{"results": [3]}', b'{"results": [{"configuration": {}}]}'],
 )  # fmt: skip
 def test_what_is_no_recording_gets_one_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "cache.json"

@@ -103,10 +103,10 @@ def from_configurations(rows: Any, where: str) -> Space:
                 hint=f"the first has {', '.join(names)}",
             )
     values = tuple(_domain([row[name] for row in rows], name, where) for name in names)
-    lookups = [{_key(v): c for c, v in enumerate(domain)} for domain in values]
+    lookups = [{value_key(v): c for c, v in enumerate(domain)} for domain in values]
     codes = np.array(
         [
-            [lookup[_key(row[name])] for name, lookup in zip(names, lookups, strict=True)]
+            [lookup[value_key(row[name])] for name, lookup in zip(names, lookups, strict=True)]
             for row in rows
         ],
         dtype=np.int32,
@@ -188,7 +188,7 @@ def _domain(values: Sequence[Any], name: str, where: str) -> tuple[Value, ...]:
                 f"{where}: {name} has the value {value!r}; "
                 "values are integers, floats, booleans or strings"
             )
-        unique.setdefault(_key(value), value)
+        unique.setdefault(value_key(value), value)
     if not unique:
         raise BadInput(f"{where}: {name} has no value")
     found = list(unique.values())
@@ -197,7 +197,7 @@ def _domain(values: Sequence[Any], name: str, where: str) -> tuple[Value, ...]:
     return tuple(found)
 
 
-def _key(value: Value) -> tuple[str, Any]:
+def value_key(value: Value) -> tuple[str, Any]:
     """Equal values are one value, but 1, true and "1" are three."""
     kind = "number" if not isinstance(value, (bool, str)) else type(value).__name__
     return kind, value
