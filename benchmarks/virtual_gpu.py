@@ -4,7 +4,8 @@
 
 Whole dispatches through loader, launch and scheduler, counters on: wave-instructions per second
 and core (processor time, so that a busy machine does not blur it), how they scale over the cores,
-the start-up of the HSA library, and 1024^3 matrix products built from examples/gemm.cpp.
+the same with caches and time modelled as under a profiler, the start-up of the HSA library, and
+1024^3 matrix products built from examples/gemm.cpp.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from support import native_build  # noqa: E402
 KERNELS = ("mixed", "registers", "copy")
 GROUPS = 512
 GOAL = 10e6  # wave-instructions per second and core, mixed kernel
+MODEL_GOAL = 3e6  # the same, every instruction of every kernel through the models
+MODEL_GROUPS = 256  # few enough that nothing is sampled
 
 
 def compiled(folder: Path) -> Path:
@@ -41,8 +44,12 @@ def compiled(folder: Path) -> Path:
     return target
 
 
-def speed(programs: Path, code: Path, kernel: str, threads: int, seconds: float) -> dict[str, Any]:
-    words = ["virtual:mi300x", str(code), kernel, str(GROUPS), str(seconds)]
+def speed(
+    programs: Path, code: Path, kernel: str, threads: int, seconds: float, models: bool = False
+) -> dict[str, Any]:
+    groups = MODEL_GROUPS if models else GROUPS
+    words = ["virtual:mi300x", str(code), kernel, str(groups), str(seconds)]
+    words += ["models"] * models
     done = subprocess.run(
         [str(programs / "gpu_speed"), *words],
         env={**os.environ, "ROCM_PERF_VIRTUAL_THREADS": str(threads)},
@@ -54,6 +61,7 @@ def speed(programs: Path, code: Path, kernel: str, threads: int, seconds: float)
     return {
         "kernel": kernel,
         "threads": threads,
+        "detailed": measured["detailed"] if models else None,
         "per_core": measured["wave_instructions"] / measured["cpu_seconds"],
         "per_second": measured["wave_instructions"] / measured["seconds"],
     }
@@ -111,7 +119,11 @@ def main() -> int:
             for kernel in KERNELS
             for threads in dict.fromkeys((1, cores))
         ]
+        modelled = [
+            speed(programs, code, kernel, 1, arguments.seconds, models=True) for kernel in KERNELS
+        ]
         result = {
+            "modelled": modelled,
             "start_up_ms": start_up_ms(programs),
             "kernels": rows,
             "gemm_seconds": gemm_seconds(folder, arguments.gemm) if arguments.gemm else None,
@@ -126,10 +138,17 @@ def main() -> int:
             f"{row['per_core'] / 1e6:7.1f} M wave-instructions/s per core   "
             f"{row['per_second'] / 1e6:7.1f} M/s in all"
         )
+    for row in modelled:
+        print(
+            f"{row['kernel']:<10} modelled      "
+            f"{row['per_core'] / 1e6:7.1f} M wave-instructions/s per core   "
+            f"{row['detailed']:.0%} in detail"
+        )
     for variant, seconds in (result["gemm_seconds"] or {}).items():
         print(f"gemm {variant:<6} {arguments.gemm}^3   {seconds:.2f} s, start to end")
     mixed = next(row for row in rows if row["kernel"] == "mixed")
-    return 0 if mixed["per_core"] >= GOAL else 1
+    met = all(row["per_core"] >= MODEL_GOAL for row in modelled)
+    return 0 if met and mixed["per_core"] >= GOAL else 1
 
 
 if __name__ == "__main__":

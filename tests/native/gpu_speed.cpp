@@ -1,5 +1,6 @@
 // How fast the executor is: runs one kernel of a code object again and again, prints JSON.
-//   gpu_speed MODEL CODE_OBJECT KERNEL GROUPS SECONDS
+//   gpu_speed MODEL CODE_OBJECT KERNEL GROUPS SECONDS [models]
+// `models`: every launch is counted and timed by the cache and timing models, as under a profiler.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,8 +14,27 @@
 #include "arena.h"
 #include "gpu.h"
 
+namespace {
+
+class Watcher final : public gpu::Profiler {
+ public:
+  gpu::ProfileRequest want(const gpu::DispatchRequest&, std::string_view) override {
+    gpu::ProfileRequest request;
+    request.timing = request.counters = true;
+    request.detailed_steps = size_t{1} << 40;  // nothing sampled
+    return request;
+  }
+  void done(const gpu::DispatchRequest&, std::string_view, const gpu::DispatchResult&, const gpu::DispatchProfile& profile) override {
+    detailed = profile.detailed_fraction;
+  }
+  double detailed = 0;
+};
+
+}  // namespace
+
 int main(int count, char** words) {
-  if (count != 6) return std::fprintf(stderr, "usage: gpu_speed MODEL CODE_OBJECT KERNEL GROUPS SECONDS\n"), 2;
+  const bool models = count == 7 && std::strcmp(words[6], "models") == 0;
+  if (count != 6 && !models) return std::fprintf(stderr, "usage: gpu_speed MODEL CODE_OBJECT KERNEL GROUPS SECONDS [models]\n"), 2;
   const gpu::DeviceModel* model = gpu::find_model(words[1]);
   std::ifstream file(words[2], std::ios::binary);
   const std::vector<char> image{std::istreambuf_iterator<char>(file), {}};
@@ -53,6 +73,8 @@ int main(int count, char** words) {
   request.group_bytes = kernel->group_bytes;
   request.private_bytes = kernel->private_bytes;
 
+  Watcher watcher;
+  if (models) gpu::set_profiler(&watcher);
   uint64_t instructions = 0, launches = 0;
   device->run(request);  // decodes
   start = Clock::now();
@@ -64,6 +86,6 @@ int main(int count, char** words) {
     instructions += result.wave_instructions;
   }
   const double cpu = double(std::clock() - cpu_start) / CLOCKS_PER_SEC;
-  std::printf("{\"kernel\": \"%s\", \"wave_instructions\": %llu, \"seconds\": %.4f, \"cpu_seconds\": %.4f, \"launches\": %llu, \"start_up_ms\": %.3f}\n", words[3],
-              static_cast<unsigned long long>(instructions), passed, cpu, static_cast<unsigned long long>(launches), start_up * 1000);
+  std::printf("{\"kernel\": \"%s\", \"wave_instructions\": %llu, \"seconds\": %.4f, \"cpu_seconds\": %.4f, \"launches\": %llu, \"detailed\": %.4f, \"start_up_ms\": %.3f}\n", words[3],
+              static_cast<unsigned long long>(instructions), passed, cpu, static_cast<unsigned long long>(launches), watcher.detailed, start_up * 1000);
 }

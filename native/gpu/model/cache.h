@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -45,7 +46,7 @@ class TagCache {
     return at != kNone && clock_ - used_[from + at] <= window;
   }
   void place(uint32_t at, uint32_t line) {
-    if (tags_[at] == kNone) ++filled_[at / ways_];
+    if (tags_[at] == kNone && filled_[at / ways_]++ == 0) touched_.push_back(at / ways_);
     tags_[at] = line;
     used_[at] = ++clock_;
   }
@@ -53,21 +54,40 @@ class TagCache {
     __builtin_prefetch(&tags_[size_t(set) * ways_]);
     __builtin_prefetch(&used_[size_t(set) * ways_]);
   }
+  // Sets that hold something. Most dispatches use few, so only those are cleared and walked.
+  const std::vector<uint32_t>& touched() const { return touched_; }
+  // The same in order of their number, for what must not depend on who came first.
+  const std::vector<uint32_t>& touched_in_order() {
+    std::sort(touched_.begin(), touched_.end());
+    return touched_;
+  }
   void clear() {
-    std::fill(tags_.begin(), tags_.end(), kNone);
-    std::fill(used_.begin(), used_.end(), 0u);
-    std::fill(filled_.begin(), filled_.end(), uint8_t(0));
+    for (uint32_t set : touched_) {
+      const auto from = std::ptrdiff_t(set) * ways_;
+      std::fill_n(tags_.begin() + from, ways_, kNone);
+      std::fill_n(used_.begin() + from, ways_, 0u);
+      filled_[set] = 0;
+    }
+    touched_.clear();
     clock_ = 0;
   }
   uint32_t tag(uint32_t at) const { return tags_[at]; }
   uint32_t sets() const { return sets_; }
   uint32_t size() const { return uint32_t(tags_.size()); }
+  uint32_t ways() const { return ways_; }
 
  private:
   uint32_t sets_, ways_;
   std::vector<uint32_t> tags_, used_;
   std::vector<uint8_t> filled_;  // ways of a set in use, the first ones
+  std::vector<uint32_t> touched_;
   uint32_t clock_ = 0;
 };
+
+// Something kept per line of a cache, set to zero in the sets that hold lines.
+template <class Value>
+void clear_touched(std::vector<Value>& values, const TagCache& tags) {
+  for (uint32_t set : tags.touched()) std::fill_n(values.begin() + std::ptrdiff_t(set) * tags.ways(), tags.ways(), Value{});
+}
 
 }  // namespace gpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <tuple>
+#include <unordered_map>
 
 namespace gpu {
 namespace {
@@ -188,11 +188,25 @@ const SqcCounter kSqc[] = {
 
 // One per XCD, or per shader engine: the dispatch's length.
 constexpr const char* kPerXcc[] = {"GRBM_COUNT", "GRBM_GUI_ACTIVE"};
-constexpr const char* kPerEngine[] = {"SQ_BUSY_CYCLES", "SQ_CYCLES"};
+constexpr const char* kPerEngine[] = {"SQ_BUSY_CYCLES", "SQ_CYCLES"};  // in the order count() takes them
 
 // gfx90a counts no FP8 or XF32 matrix operations.
 bool known(const char* name, bool gfx90a) {
   return !gfx90a || (!std::strstr(name, "MFMA_F8") && !std::strstr(name, "XF32") && !std::strstr(name, "MOPS_F8"));
+}
+// By name, then by place. There are thousands of values and each name is one literal: numbers are sorted.
+std::vector<CounterValue> in_order(const std::vector<CounterValue>& values, const std::vector<const char*>& names) {
+  std::unordered_map<const char*, uint64_t> rank;
+  for (const char* name : names) rank.emplace(name, rank.size());
+  std::vector<std::pair<uint64_t, uint32_t>> order;
+  order.reserve(values.size());
+  for (const CounterValue& v : values)
+    order.emplace_back(rank.at(v.name) << 48 | uint64_t{v.xcc} << 32 | uint64_t{v.shader_engine} << 16 | v.instance, uint32_t(order.size()));
+  std::sort(order.begin(), order.end());
+  std::vector<CounterValue> sorted;
+  sorted.reserve(values.size());
+  for (const auto& [key, at] : order) sorted.push_back(values[at]);
+  return sorted;
 }
 const char* tcc_name(const TccCounter& counter, bool gfx90a) { return gfx90a ? counter.gfx90a : counter.name; }
 
@@ -232,8 +246,8 @@ std::vector<CounterValue> count(const CounterInput& input) {
         if (known(counter.name, gfx90a)) out.push_back({counter.name, x, e, 0, double(counter.value(exact))});
       uint64_t busy = 0;
       for (uint32_t i = e; i < from.cus.size(); i += engines) busy = std::max(busy, from.cus[i].busy_cycles);
-      out.push_back({"SQ_BUSY_CYCLES", x, e, 0, std::min(double(input.cycles), std::round(double(busy) * std::min(scale, 1.0)))});
-      out.push_back({"SQ_CYCLES", x, e, 0, double(input.cycles)});
+      out.push_back({kPerEngine[0], x, e, 0, std::min(double(input.cycles), std::round(double(busy) * std::min(scale, 1.0)))});
+      out.push_back({kPerEngine[1], x, e, 0, double(input.cycles)});
       for (const auto& counter : kSq) {
         double total = 0;
         for (uint32_t i = e; i < from.cus.size(); i += engines) total += counter.value(from.cus[i]);
@@ -264,11 +278,7 @@ std::vector<CounterValue> count(const CounterInput& input) {
       out.push_back({counter.name, x, 0, 0, std::round(total * scale)});
     }
   }
-  std::sort(out.begin(), out.end(), [](const CounterValue& a, const CounterValue& b) {
-    const int order = std::strcmp(a.name, b.name);
-    return order ? order < 0 : std::tie(a.xcc, a.shader_engine, a.instance) < std::tie(b.xcc, b.shader_engine, b.instance);
-  });
-  return out;
+  return in_order(out, modelled_counters(device.architecture));
 }
 
 }  // namespace gpu

@@ -24,7 +24,9 @@ class XccSimulation {
     source_.groups = input.groups[xcc];
     source_.launch_cycles = input.parameters.wave_launch_cycles;
     source_.engine_free.assign(engines, 0);
-    for (uint32_t i = 0; i < count; ++i) {
+    // Workgroups go round the compute units: of few of them most units see none.
+    const uint32_t needed = uint32_t(std::min<size_t>(count, source_.groups.size()));
+    for (uint32_t i = 0; i < needed; ++i) {
       // Compute units switched off at manufacture leave their scalar caches to one neighbour.
       const uint32_t sqc = uint32_t(uint64_t(i) * input.parameters.sqcs_per_xcc / all);
       auto cu = std::make_unique<ComputeUnit>(input.parameters, input.table, memory, input.residency, sqc);
@@ -39,7 +41,7 @@ class XccSimulation {
     // One workgroup to each compute unit in turn until none fits.
     for (bool placed = true; placed && source_.next < source_.groups.size();) {
       placed = false;
-      for (uint32_t i = 0; i < count && source_.next < source_.groups.size(); ++i) {
+      for (uint32_t i = 0; i < needed && source_.next < source_.groups.size(); ++i) {
         const GroupTrace& group = *source_.groups[source_.next];
         if (!cus[i]->fits(uint32_t(group.waves.size()))) continue;
         uint64_t& free = source_.engine_free[i % engines];
@@ -158,6 +160,7 @@ SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
       std::move(cu->waves.begin(), cu->waves.end(), std::back_inserter(result.waves));
       std::move(cu->occupancy.begin(), cu->occupancy.end(), std::back_inserter(result.occupancy));
     }
+    out.cus.resize(input.compute_units[x]);
     out.exhausted = running[x]->exhausted;
     out.exhausted_steps = running[x]->exhausted_steps;
     if (!input.parameters.l2_kept_between_dispatches) {

@@ -245,15 +245,19 @@ uint64_t XccMemory::fetch(uint32_t sqc, uint64_t pc, uint64_t time) {
 uint64_t XccMemory::write_back() {
   uint64_t work = 0;  // 1/256 cycles
   const uint32_t ways = parameters_.l2_ways;
-  constexpr uint32_t kAhead = 16;
-  for (uint32_t at = 0; at < l2_.size(); ++at) {
-    if (mall_ && at + kAhead < l2_.size() && (state_[at + kAhead] & (kDirtyLow | kDirtyHigh))) mall_->prefetch(mall_set(l2_.tag(at + kAhead)));
-    const uint8_t dirty = state_[at] & (kDirtyLow | kDirtyHigh);
-    if (!dirty || l2_.tag(at) == TagCache::kNone) continue;
-    evict(at, at / ways / sets_per_channel_, true);
-    work += leave(l2_.tag(at), 64u * uint32_t(__builtin_popcount(dirty)));
-    state_[at] &= uint8_t(~(kDirtyLow | kDirtyHigh | kFullLow | kFullHigh));
-    fabric.push_back({l2_.tag(at), true});
+  const std::vector<uint32_t>& sets = l2_.touched_in_order();
+  for (size_t i = 0; i < sets.size(); ++i) {
+    if (mall_ && i + 1 < sets.size())
+      for (uint32_t at = sets[i + 1] * ways; at < (sets[i + 1] + 1) * ways; ++at)
+        if (state_[at] & (kDirtyLow | kDirtyHigh)) mall_->prefetch(mall_set(l2_.tag(at)));
+    for (uint32_t at = sets[i] * ways; at < (sets[i] + 1) * ways; ++at) {
+      const uint8_t dirty = state_[at] & (kDirtyLow | kDirtyHigh);
+      if (!dirty || l2_.tag(at) == TagCache::kNone) continue;
+      evict(at, sets[i] / sets_per_channel_, true);
+      work += leave(l2_.tag(at), 64u * uint32_t(__builtin_popcount(dirty)));
+      state_[at] &= uint8_t(~(kDirtyLow | kDirtyHigh | kFullLow | kFullHigh));
+      fabric.push_back({l2_.tag(at), true});
+    }
   }
   return work >> FluidPipe::kShift;
 }
@@ -269,13 +273,13 @@ void XccMemory::begin(bool keep_l2) {
   // Scalar and instruction caches are invalidated at every launch.
   for (auto* caches : {&scalar_, &instruction_})
     for (SmallCache& cache : *caches) {
+      clear_touched(cache.ready, cache.tags);
       cache.tags.clear();
-      std::fill(cache.ready.begin(), cache.ready.end(), uint64_t(0));
     }
-  std::fill(ready_.begin(), ready_.end(), uint64_t(0));
+  clear_touched(ready_, l2_);
   if (keep_l2) return;
+  clear_touched(state_, l2_);
   l2_.clear();
-  std::fill(state_.begin(), state_.end(), uint8_t(0));
 }
 
 }  // namespace gpu
