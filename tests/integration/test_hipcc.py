@@ -116,6 +116,24 @@ template __global__ void k(double*, std::complex<double>*, int);
         hipcc(f"-std={standard}", "-c", source, "-o", tmp_path / "k.o")
 
 
+def test_sources_may_lean_on_what_amds_compiler_includes_by_itself(
+    source: Path, tmp_path: Path
+) -> None:
+    source.write_text(
+        "#include <hip/hip_runtime.h>\n"
+        "__global__ void k(int* p) { *p = std::max(*p, 1); }\n"
+        "std::string text(std::complex<float> z) {\n"
+        "  float parts[] = {z.real(), z.imag()};\n"
+        "  std::sort(parts, parts + 2);\n"
+        "  std::ostringstream out;\n"
+        "  out << parts[0] << std::numeric_limits<int>::max();\n"
+        "  return out.str();\n"
+        "}\n"
+    )
+    for standard in ("c++11", "c++14", "c++17", "c++20"):
+        hipcc(f"-std={standard}", "-c", source, "-o", tmp_path / "k.o")
+
+
 def test_disasm_lists_kernels_with_their_lines(source: Path, tmp_path: Path) -> None:
     need_virtual_gpu()
     hipcc("--genco", "-g", source, "-o", tmp_path / "k.co")

@@ -55,6 +55,9 @@ __global__ void warp() {
     EXPECT(__activemask() == 0xaaaaaaaaaaaaaaaaull);
     EXPECT(__all(1) && __ballot(lane > 31) == 0xaaaaaaaa00000000ull);
   }
+  EXPECT(__lanemask_eq() == 1ull << lane && __popcll(__lanemask_lt()) == lane);
+  EXPECT((__lanemask_lt() | __lanemask_eq() | __lanemask_gt()) == ~0ull && (__lanemask_gt() & __lanemask_lt()) == 0);
+  EXPECT(__mbcnt_hi(0xf0u, __mbcnt_lo(0x3u, 0u)) == __popcll(0xf000000003ull & __lanemask_lt()));
   unsigned long long same = 0x1111111111111111ull << (lane % 4);
   EXPECT(__match_any(lane % 4) == same && __match_any_sync(~0ull, lane % 4 * 0.25) == same);
   int all;
@@ -72,6 +75,9 @@ __global__ void warp() {
   EXPECT(tile.ballot(rank < 3) == 7 && tile.any(rank == 15) && !tile.all(rank < 15));
   EXPECT(cg::reduce(tile, rank, cg::plus<int>()) == 120 && cg::reduce(tile, rank, cg::greater<int>()) == 15);
   EXPECT(cg::inclusive_scan(tile, 2) == 2 * (rank + 1) && cg::exclusive_scan(tile, rank) == rank * (rank - 1) / 2);
+  auto half = cg::binary_partition(tile, rank % 4 == 0);
+  EXPECT(half.size() == (rank % 4 == 0 ? 4 : 12) && (rank % 4 || half.thread_rank() == rank / 4));
+  EXPECT(cg::labeled_partition(tile, rank / 5).size() == (rank < 15 ? 5 : 1));
   auto small = cg::tiled_partition<4>(tile);
   EXPECT(small.shfl_down(rank, 1) == (rank % 4 == 3 ? rank : rank + 1) && small.shfl_xor(rank, 2) == (rank ^ 2));
   if (lane % 3 == 0) {
@@ -79,6 +85,8 @@ __global__ void warp() {
     EXPECT(active.size() == 22 && active.thread_rank() == lane / 3);
     EXPECT(active.shfl(lane, 4) == 12 && active.ballot(lane > 57) == 3ull << 20);
     EXPECT(cg::reduce(active, 1, cg::plus<int>()) == 22);
+    auto part = cg::tiled_partition(active, 8);  // ranks 0-7, 8-15 and the six that are left
+    EXPECT(part.size() == (lane / 3 < 16 ? 8 : 6) && part.thread_rank() == lane / 3 % 8);
   }
   block.sync();
   EXPECT(__syncthreads_count(threadIdx.x < 70) == 70 && __syncthreads_and(1) && !__syncthreads_or(0));

@@ -13,4 +13,12 @@
 #endif
 #include <hip/detail/math.h>
 #include <hip/detail/libc.h>
+// AMD's wrapper brings these in for every source, and programs have come to lean on it.
+#if !defined(__HIPCC_RTC__) && __cplusplus >= 201103L
+#include <algorithm>
+#include <complex>
+#include <limits>
+#include <new>
+#include <string>
+#endif
 #endif

@@ -177,6 +177,14 @@ __CG_FN__ coalesced_group binary_partition(const coalesced_group& parent, bool p
   unsigned long long yes = __ballot64(predicate) & parent.mask_;
   return coalesced_group(predicate ? yes : parent.mask_ & ~yes);
 }
+// Ranks of the parent, `size` at a time.
+__CG_FN__ coalesced_group tiled_partition(const coalesced_group& parent, unsigned size) {
+  unsigned long long rest = parent.mask_, part = 0;
+  const unsigned tile = parent.thread_rank() / size;
+  for (unsigned rank = 0; rest; ++rank, rest &= rest - 1)
+    if (rank / size == tile) part |= rest & -rest;
+  return coalesced_group(part);
+}
 
 namespace detail {
 __CG_FN__ unsigned long long tile_mask(unsigned size) {
@@ -219,6 +227,14 @@ template <unsigned Size, typename Parent = thread_block> class thread_block_tile
     return Size >= 64 ? moved : moved & ((1ull << (Size & 63)) - 1);
   }
 };
+template <unsigned Size, typename P, typename T>
+__CG_FN__ coalesced_group labeled_partition(const thread_block_tile<Size, P>& parent, T label) {
+  return labeled_partition(coalesced_group(parent.mask_ & __activemask()), label);
+}
+template <unsigned Size, typename P>
+__CG_FN__ coalesced_group binary_partition(const thread_block_tile<Size, P>& parent, bool predicate) {
+  return binary_partition(coalesced_group(parent.mask_ & __activemask()), predicate);
+}
 
 template <unsigned Size, typename Parent> __CG_FN__ thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
   return thread_block_tile<Size, Parent>();

@@ -61,7 +61,8 @@ template <typename T> struct hip_is_vector { static constexpr bool value = false
 template <typename T, unsigned int n> struct hip_is_vector<HIP_vector_type<T, n>> {
   static constexpr bool value = true;
 };
-#define __HIP_IF_SCALAR__(U) typename hip_detail::enable_if<!hip_is_vector<U>::value, int>::type = 0
+#define __HIP_IF_SCALAR__(U) \
+  typename hip_detail::enable_if<!hip_is_vector<U>::value && __is_convertible_to(U, T), int>::type = 0
 
 template <typename T> struct HIP_vector_type<T, 1> : HIP_vector_base<T, 1> {
   using HIP_vector_base<T, 1>::x;

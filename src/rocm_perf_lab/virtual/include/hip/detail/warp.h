@@ -7,6 +7,11 @@
 #define __F__ __HIP_DEVICE_FN__
 
 __F__ unsigned __lane_id() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u)); }
+__F__ unsigned __mbcnt_lo(unsigned mask, unsigned base) { return __builtin_amdgcn_mbcnt_lo(mask, base); }
+__F__ unsigned __mbcnt_hi(unsigned mask, unsigned base) { return __builtin_amdgcn_mbcnt_hi(mask, base); }
+__F__ unsigned long long __lanemask_eq() { return 1ull << __lane_id(); }
+__F__ unsigned long long __lanemask_lt() { return __lanemask_eq() - 1; }
+__F__ unsigned long long __lanemask_gt() { return ~(__lanemask_lt() | __lanemask_eq()); }
 
 __F__ unsigned long long __ballot64(int predicate) { return __builtin_amdgcn_ballot_w64(predicate != 0); }
 __F__ unsigned long long __ballot(int predicate) { return __ballot64(predicate); }
