@@ -111,7 +111,7 @@ void fill_properties(Device& device) {
   p.globalL1CacheSupported = p.localL1CacheSupported = 1;
   p.managedMemory = 1;
   p.concurrentManagedAccess = 1;
-  p.hostNativeAtomicSupported = p.integrated;
+  p.hostNativeAtomicSupported = 1;  // PCIe atomics on MI200 and MI300; here the host's own
   p.canUseHostPointerForRegisteredMem = 1;
   p.hostRegisterSupported = 1;
   p.cooperativeLaunch = 1;

@@ -73,6 +73,8 @@ H_FN __hip_bfloat16 __low2bfloat16(__hip_bfloat162 v) { return v.x; }
 H_FN __hip_bfloat16 __high2bfloat16(__hip_bfloat162 v) { return v.y; }
 H_FN __hip_bfloat162 __low2bfloat162(__hip_bfloat162 v) { return __hip_bfloat162(v.x, v.x); }
 H_FN __hip_bfloat162 __high2bfloat162(__hip_bfloat162 v) { return __hip_bfloat162(v.y, v.y); }
+H_FN __hip_bfloat162 __lows2bfloat162(__hip_bfloat162 a, __hip_bfloat162 b) { return __hip_bfloat162(a.x, b.x); }
+H_FN __hip_bfloat162 __highs2bfloat162(__hip_bfloat162 a, __hip_bfloat162 b) { return __hip_bfloat162(a.y, b.y); }
 H_FN __hip_bfloat162 __lowhigh2highlow(__hip_bfloat162 v) { return __hip_bfloat162(v.y, v.x); }
 H_FN short __bfloat16_as_short(__hip_bfloat16 a) { return (short)a.__x; }
 H_FN unsigned short __bfloat16_as_ushort(__hip_bfloat16 a) { return a.__x; }
@@ -81,6 +83,8 @@ H_FN __hip_bfloat16 __ushort_as_bfloat16(unsigned short s) { return __hip_bf16_f
 #define __HIP_BF16_INTEGER__(NAME, T)                                                                  \
   H_FN T __bfloat162##NAME##_rn(__hip_bfloat16 a) { return (T)__builtin_rintf((float)a); }             \
   H_FN T __bfloat162##NAME##_rz(__hip_bfloat16 a) { return (T)(float)a; }                              \
+  H_FN T __bfloat162##NAME##_rd(__hip_bfloat16 a) { return (T)__builtin_floorf((float)a); }            \
+  H_FN T __bfloat162##NAME##_ru(__hip_bfloat16 a) { return (T)__builtin_ceilf((float)a); }             \
   H_FN __hip_bfloat16 __##NAME##2bfloat16_rn(T v) { return __hip_bf16_from((float)v); }
 __HIP_BF16_INTEGER__(int, int)
 __HIP_BF16_INTEGER__(uint, unsigned)
@@ -89,6 +93,8 @@ __HIP_BF16_INTEGER__(ushort, unsigned short)
 __HIP_BF16_INTEGER__(ll, long long)
 __HIP_BF16_INTEGER__(ull, unsigned long long)
 #undef __HIP_BF16_INTEGER__
+H_FN signed char __bfloat162char_rz(__hip_bfloat16 a) { return (signed char)(float)a; }
+H_FN unsigned char __bfloat162uchar_rz(__hip_bfloat16 a) { return (unsigned char)(float)a; }
 #if defined(__HIP__)
 __HIP_DEVICE_FN__ __hip_bfloat16 atomicAdd(__hip_bfloat16* p, __hip_bfloat16 v) { return hip_detail::add_small(p, v); }
 __HIP_DEVICE_FN__ __hip_bfloat162 atomicAdd(__hip_bfloat162* p, __hip_bfloat162 v) { return hip_detail::add_small_pair(p, v); }

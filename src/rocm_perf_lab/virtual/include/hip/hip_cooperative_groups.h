@@ -86,6 +86,10 @@ class thread_block : public thread_group {
   static __CG_FN__ unsigned size() { return detail::block_size(); }
   static __CG_FN__ unsigned num_threads() { return detail::block_size(); }
   static __CG_FN__ void sync() { __syncthreads(); }
+  // The hardware has no split barrier: all the waiting is in barrier_wait.
+  struct arrival_token {};
+  static __CG_FN__ arrival_token barrier_arrive() { return arrival_token(); }
+  static __CG_FN__ void barrier_wait(arrival_token) { __syncthreads(); }
 };
 __CG_FN__ thread_block this_thread_block() { return thread_block(); }
 
@@ -103,6 +107,10 @@ class grid_group {
   static __CG_FN__ unsigned num_blocks() { return detail::grid_blocks(); }
   static __CG_FN__ unsigned block_rank() { return detail::grid_block_rank(); }
   static __CG_FN__ dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+  static __CG_FN__ dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
+  struct arrival_token {};
+  __CG_FN__ arrival_token barrier_arrive() const { return arrival_token(); }
+  __CG_FN__ void barrier_wait(arrival_token) const { sync(); }
 };
 __CG_FN__ grid_group this_grid() { return grid_group(); }
 
@@ -169,13 +177,13 @@ class coalesced_group : public thread_group {
   }
 };
 __CG_FN__ coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
-// The active lanes whose label is the same.
-template <typename T> __CG_FN__ coalesced_group labeled_partition(const coalesced_group& parent, T label) {
+// The active lanes of a tile or group whose label is the same.
+template <typename Group, typename T> __CG_FN__ coalesced_group labeled_partition(const Group& parent, T label) {
   return coalesced_group(__match_any(label) & parent.mask_);
 }
-__CG_FN__ coalesced_group binary_partition(const coalesced_group& parent, bool predicate) {
-  unsigned long long yes = __ballot64(predicate) & parent.mask_;
-  return coalesced_group(predicate ? yes : parent.mask_ & ~yes);
+template <typename Group> __CG_FN__ coalesced_group binary_partition(const Group& parent, bool predicate) {
+  unsigned long long yes = __ballot64(predicate), here = parent.mask_ & __activemask();
+  return coalesced_group((predicate ? yes : ~yes) & here);
 }
 // Ranks of the parent, `size` at a time.
 __CG_FN__ coalesced_group tiled_partition(const coalesced_group& parent, unsigned size) {

@@ -41,15 +41,15 @@ struct __attribute__((aligned(2))) __half {
   __HIP_HALF_FN__ __half(const __half_raw& r) : __x(r.x) {}
   __HIP_HALF_FN__ __half& operator=(const __half_raw& r) { __x = r.x; return *this; }
   __HIP_HALF_FN__ operator __half_raw() const { __half_raw r; r.x = __x; return r; }
+  template <typename T, typename hip_detail::enable_if<hip_detail::is_number<T>::value, int>::type = 0>
 #if defined(__HIP_DEVICE_COMPILE__)
-  template <typename T, typename hip_detail::enable_if<hip_detail::is_number<T>::value || hip_detail::is_same<T, _Float16>::value, int>::type = 0>
   __HIP_HALF_FN__ __half(T v) { data = (_Float16)v; }
 #else
-  template <typename T, typename hip_detail::enable_if<hip_detail::is_number<T>::value, int>::type = 0>
   __HIP_HALF_FN__ __half(T v) : __x(__hip_float_to_half_bits((float)v)) {}
-#if defined(__HIP__)
-  __HIP_HALF_FN__ __half(_Float16 v) { data = v; }
 #endif
+#if defined(__HIP__)
+  // Not a template, so that what converts to a number (a bfloat16) converts to this too.
+  __HIP_HALF_FN__ __half(_Float16 v) { data = v; }
 #endif
   __HIP_HALF_FN__ operator float() const { return __hip_half_value(*this); }
 #if defined(__HIP__)
@@ -168,11 +168,17 @@ __HIP_HALF_INTEGER__(ushort, unsigned short)
 __HIP_HALF_INTEGER__(ll, long long)
 __HIP_HALF_INTEGER__(ull, unsigned long long)
 #undef __HIP_HALF_INTEGER__
+H_FN signed char __half2char_rz(__half a) { return (signed char)__half2float(a); }
+H_FN unsigned char __half2uchar_rz(__half a) { return (unsigned char)__half2float(a); }
 
 typedef __half half;
 typedef __half2 half2;
 
 #if defined(__HIP__)
+__HIP_DEVICE_FN__ float amd_mixed_dot(__half2 a, __half2 b, float c, bool) {
+  return __builtin_fmaf((float)a.y, (float)b.y, __builtin_fmaf((float)a.x, (float)b.x, c));
+}
+
 namespace hip_detail {
 // Atomic changes of 16 bits or a pair by compare and swap of the word around them.
 template <typename F> static inline __attribute__((device)) unsigned update_word(unsigned* word, F change, int scope) {
