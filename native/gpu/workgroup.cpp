@@ -206,9 +206,7 @@ WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limit
     if (live == 0) return Result::Finished;
     if (waiting == live) {
       if (!release_barrier(launch, limits)) return Result::Faulted;
-      continue;
-    }
-    if (slept && !progress) {
+    } else if (slept && !progress) {
       ++naps;
       return Result::Yielded;
     }

@@ -177,13 +177,13 @@ class coalesced_group : public thread_group {
   }
 };
 __CG_FN__ coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
-// The active lanes of a tile or group whose label is the same.
-template <typename Group, typename T> __CG_FN__ coalesced_group labeled_partition(const Group& parent, T label) {
+// The active lanes whose label is the same.
+template <typename T> __CG_FN__ coalesced_group labeled_partition(const coalesced_group& parent, T label) {
   return coalesced_group(__match_any(label) & parent.mask_);
 }
-template <typename Group> __CG_FN__ coalesced_group binary_partition(const Group& parent, bool predicate) {
-  unsigned long long yes = __ballot64(predicate), here = parent.mask_ & __activemask();
-  return coalesced_group((predicate ? yes : ~yes) & here);
+__CG_FN__ coalesced_group binary_partition(const coalesced_group& parent, bool predicate) {
+  unsigned long long yes = __ballot64(predicate) & parent.mask_;
+  return coalesced_group(predicate ? yes : parent.mask_ & ~yes);
 }
 // Ranks of the parent, `size` at a time.
 __CG_FN__ coalesced_group tiled_partition(const coalesced_group& parent, unsigned size) {

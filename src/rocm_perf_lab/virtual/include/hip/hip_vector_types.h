@@ -61,8 +61,17 @@ template <typename T> struct hip_is_vector { static constexpr bool value = false
 template <typename T, unsigned int n> struct hip_is_vector<HIP_vector_type<T, n>> {
   static constexpr bool value = true;
 };
+namespace hip_detail {
+// Not every host compiler has a built-in for this.
+template <typename From, typename To> struct converts {
+  static From from() noexcept;
+  static char test(To);
+  static char (&test(...))[2];
+  static constexpr bool value = sizeof(test(from())) == 1;
+};
+}  // namespace hip_detail
 #define __HIP_IF_SCALAR__(U) \
-  typename hip_detail::enable_if<!hip_is_vector<U>::value && __is_convertible_to(U, T), int>::type = 0
+  typename hip_detail::enable_if<!hip_is_vector<U>::value && hip_detail::converts<U, T>::value, int>::type = 0
 
 template <typename T> struct HIP_vector_type<T, 1> : HIP_vector_base<T, 1> {
   using HIP_vector_base<T, 1>::x;
