@@ -28,6 +28,10 @@ constexpr bool has_sign(OpType t) {
     default: return false;
   }
 }
+constexpr bool is_packed(OpType t) {
+  return t == OpType::F16X2 || t == OpType::F16DX2 || t == OpType::U16X2 || t == OpType::I16X2 || t == OpType::B16X2 ||
+         t == OpType::F32X2 || t == OpType::B32X2;
+}
 constexpr bool is_f64(OpType t) { return t == OpType::F64 || t == OpType::F64R; }
 constexpr bool is_wide(OpType t) { return width_of[int(t)] >= 2; }
 
@@ -53,10 +57,22 @@ class Decoder {
     if (i_.words == 1) i_.word[1] = 0;
     i_.cls = uint8_t(op_->cls);
     if (op_->dst_half != DstHalf::None) i_.simple = false;
+    for (int k = 0; k < 3; ++k) i_.src[k].plain = plain(k);
+    i_.plain_dst = !i_.clamp && !i_.omod && op_->dst_half == DstHalf::None && i_.dst_sel == 6;
     return true;
   }
 
  private:
+  bool plain(int k) const {
+    const Source& s = i_.src[k];
+    if ((s.kind != Source::Vector && s.kind != Source::Constant) || s.neg || s.abs) return false;
+    const OpType t = k < op_->sources ? op_->src[k] : op_->dst;
+    if (i_.format == uint8_t(Format::DPP) && k == 0) return false;
+    if (i_.format == uint8_t(Format::SDWA) && k < 2) return s.sel == 6 && !is_packed(t);
+    if (is_packed(t)) return s.sel == 2 && !s.neg_hi;
+    return t == OpType::MIX ? s.sel == 0 && !s.neg_hi : !(s.sel & 1);
+  }
+
   bool dispatch() {
     if (!(w0_ >> 31)) {
       const uint32_t top = w0_ >> 25;
@@ -370,8 +386,7 @@ class Decoder {
       s.neg = (neg >> k) & 1;
       s.neg_hi = (neg_hi >> k) & 1;
       s.sel = uint8_t(((sel >> k) & 1) | (((sel_hi >> k) & 1) << 1));
-      const bool packed = t == OpType::F16X2 || t == OpType::F16DX2 || t == OpType::U16X2 || t == OpType::I16X2 ||
-                          t == OpType::B16X2 || t == OpType::F32X2 || t == OpType::B32X2;
+      const bool packed = is_packed(t);
       if (packed ? s.sel != 2 || s.neg || s.neg_hi : s.neg || s.neg_hi || (t == OpType::MIX && s.sel)) i_.simple = false;
       if (!packed && t != OpType::MIX) s.sel = 0, s.neg_hi = 0;
     }

@@ -23,6 +23,7 @@ using ExecFn = const Inst* (*)(Wave&, const Inst*);
 struct Source {
   enum Kind : uint8_t { None, Vector, Scalar, Constant, Special } kind = None;
   bool neg = false, abs = false;
+  bool plain = false;    // a row as it stands: no modifier, select, scalar or special value
   uint8_t sel = 0;       // op_sel bits (bit 0: low result, bit 1: high result) or the SDWA select
   uint8_t neg_hi = 0;    // packed math, high half; SDWA: sign extension
   uint16_t code = 0;     // 9-bit operand code; +512 for accumulation registers
@@ -33,12 +34,14 @@ struct Source {
 // instruction is `this + words` and a branch target is `this + 1 + simm16`.
 struct Inst {
   ExecFn fn = nullptr;
+  const Inst* next = nullptr;  // where execution goes on that is not a branch taken
   uint64_t pc = 0;
   uint16_t op = 0;          // index into the op table: name, operands, semantics
   uint8_t words = 1;        // 4-byte words of the encoding
   uint8_t cls = 0;          // InstClass
   uint8_t format = 0;       // Format actually used (VOP2 op encoded as VOP3, SDWA, DPP, ...)
   bool simple = true;       // sources need no modifiers, no special values
+  bool plain_dst = true;    // the result is written as it comes
   uint8_t clamp = 0, omod = 0;
   uint16_t dst = 0;         // row of the vector destination, or scalar code
   uint16_t sdst = 0;        // scalar destination code
@@ -69,7 +72,7 @@ class ConstantRows {
 };
 bool decode(const uint32_t* code, unsigned words, Arch arch, ConstantRows& rows, Inst& out);
 
-// Internal reason to leave the loop: MODE changed, so the way of running may change.
+// Internal reason to leave the loop: MODE changed or new code was met, so the way of running may change.
 inline constexpr Stop kRemode = Stop(255);
 
 class Program {
@@ -84,6 +87,8 @@ class Program {
   // or misaligned. Safe from any thread.
   const Inst* at(uint64_t pc);
   bool contains(uint64_t pc) const { return pc >= base_ && pc < end_; }
+  // Whether nothing decoded so far names a register past these: those that do are checked one by one.
+  bool within_registers(uint32_t vgprs, uint32_t agprs) const;
   Arch arch() const { return arch_; }
   uint64_t base() const { return base_; }
   uint64_t end() const { return end_; }

@@ -169,12 +169,13 @@ void start_wave(Wave& wave, const Launch& launch, const GroupShape& shape, uint3
   const uint32_t with_y = launch.work_item_ids >= 1, with_z = launch.work_item_ids >= 2;
   uint32_t id[3];
   work_item(shape, first, id);
-  for (uint32_t lane = 0; lane < std::min<uint32_t>(left, kLanes); ++lane) {
-    wave.vgpr[0][lane] = id[0] | (id[1] * with_y) << 10 | (id[2] * with_z) << 20;
-    if (++id[0] == shape.size[0]) {
-      id[0] = 0;
-      if (++id[1] == shape.size[1]) id[1] = 0, ++id[2];
-    }
+  for (uint32_t lane = 0, count = std::min<uint32_t>(left, kLanes); lane < count;) {
+    const uint32_t run = std::min(shape.size[0] - id[0], count - lane);
+    const uint32_t start = id[0] | (id[1] * with_y) << 10 | (id[2] * with_z) << 20;
+    for (uint32_t n = 0; n < run; ++n) wave.vgpr[0][lane + n] = start + n;
+    lane += run;
+    id[0] = 0;
+    if (++id[1] == shape.size[1]) id[1] = 0, ++id[2];
   }
 
   wave.pc = launch.entry;

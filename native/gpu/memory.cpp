@@ -1,11 +1,17 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <map>
 #include <mutex>
 
 namespace gpu {
+
+AddressSpace::Snapshot::Snapshot() {
+  static std::atomic<uint64_t> last{0};
+  number = ++last;
+}
 
 const Range* AddressSpace::Snapshot::find(uint64_t address) const noexcept {
   auto after = std::upper_bound(ranges.begin(), ranges.end(), address,

@@ -33,7 +33,9 @@ struct NearestRange {
 class AddressSpace {
  public:
   struct Snapshot {
+    Snapshot();
     std::vector<Range> ranges;  // sorted by base, disjoint
+    uint64_t number;            // no two snapshots share one
     const Range* find(uint64_t address) const noexcept;
   };
 

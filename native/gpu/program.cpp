@@ -101,6 +101,7 @@ struct Program::Storage {
   size_t slots = 0;
   Inst* inst = nullptr;                     // one per word, then two that fault
   std::unique_ptr<std::atomic<uint8_t>[]> ready;  // everything reachable from here is decoded
+  std::atomic<uint32_t> need{0};                  // the most of any Inst::need, by halves
   ~Storage() { std::free(inst); }
 };
 
@@ -115,6 +116,7 @@ Program::Program(uint64_t base, uint64_t end, Arch arch)
   for (size_t n = s.slots; n < s.slots + 4; ++n) {
     s.inst[n] = Inst{};
     s.inst[n].fn = off_end;
+    s.inst[n].next = &s.inst[n];
     s.inst[n].pc = base_ + 4 * n;
   }
 }
@@ -129,6 +131,7 @@ const Inst* Program::at(uint64_t pc) {
 
   const std::lock_guard lock(s.mutex);
   const auto* code = reinterpret_cast<const uint32_t*>(base_);
+  uint32_t need = s.need.load(std::memory_order_relaxed);
   std::vector<size_t> work{start};
   while (!work.empty()) {
     size_t n = work.back();
@@ -142,6 +145,8 @@ const Inst* Program::at(uint64_t pc) {
         i.word[1] = n + 1 < s.slots ? code[n + 1] : 0;
       }
       i.pc = base_ + 4 * n;
+      i.next = &i + i.words;
+      need = std::max(need & 0xffffu, i.need & 0xffffu) | std::max(need >> 16, i.need >> 16) << 16;
       i.fn = known ? exec_table()[i.op] : illegal;
       if (!known) break;
       const OpInfo& op = op_table[i.op];
@@ -157,8 +162,14 @@ const Inst* Program::at(uint64_t pc) {
       n += i.words;
     }
   }
+  s.need.store(need, std::memory_order_relaxed);
   s.ready[start].store(1, std::memory_order_release);
   return &s.inst[start];
+}
+
+bool Program::within_registers(uint32_t vgprs, uint32_t agprs) const {
+  const uint32_t need = storage_->need.load(std::memory_order_relaxed);
+  return (need & 0xffff) <= vgprs && need >> 16 <= agprs;
 }
 
 namespace {
@@ -200,7 +211,7 @@ bool indexed(const Inst& i) {
 
 // s_set_gpr_idx: M0[7:0] is added to the register numbers that M0[15:12] enables.
 const Inst* run_indexed(Wave& w, const Inst* i) {
-  Inst copy[4] = {*i, {}, {}, {}};
+  Inst copy[1] = {*i};
   const uint32_t index = w.m0 & 255, enable = (w.m0 >> 12) & 15;
   for (int k = 0; k < 3; ++k) {
     Source& s = copy->src[k];
@@ -223,8 +234,7 @@ const Inst* run_indexed(Wave& w, const Inst* i) {
       return nullptr;
     }
   }
-  const Inst* after = i->fn(w, copy);
-  return after ? i + (after - copy) : nullptr;
+  return i->fn(w, copy);
 }
 
 Stop lacking(Wave& w, const Inst* i) {
@@ -235,17 +245,20 @@ Stop lacking(Wave& w, const Inst* i) {
   return Stop::Fault;
 }
 
-template <bool kObserved, bool kModed>
+template <bool kObserved, bool kModed, bool kChecked>
 Stop loop(Wave& w, const Inst* i, uint64_t until, Observer* observer) {
   // Subtracting needs from limits leaves both guard bits set when everything is there.
-  const uint32_t limit = 0x80008000u + w.acc_offset + (uint32_t(w.vgpr_count - w.acc_offset) << 16);
+  [[maybe_unused]] const uint32_t limit = 0x80008000u + w.acc_offset + (uint32_t(w.vgpr_count - w.acc_offset) << 16);
   [[maybe_unused]] HostFloat host;
   [[maybe_unused]] MemAccess access;
   if constexpr (kObserved) w.access = &access;
-  while (w.executed < until) {
-    if (__builtin_expect(((limit - i->need) & 0x80008000u) != 0x80008000u, 0)) return lacking(w, i);
+  w.unchecked = !kChecked;
+  for (uint64_t executed = w.executed; executed < until;) {
+    if constexpr (kChecked) {
+      if (__builtin_expect(((limit - i->need) & 0x80008000u) != 0x80008000u, 0)) return lacking(w, i);
+    }
     ++w.counts[i->cls];
-    ++w.executed;
+    w.executed = ++executed;
     [[maybe_unused]] const Inst* current = i;
     [[maybe_unused]] const uint64_t exec = w.exec;
     if constexpr (kObserved) access.space = Space::None;
@@ -268,6 +281,7 @@ Stop loop(Wave& w, const Inst* i, uint64_t until, Observer* observer) {
 template <bool kObserved>
 Stop run(Wave& w, Program& program, uint64_t budget, Observer* observer) {
   w.program = &program;
+  if (w.memory && w.ranges.snapshot != w.memory->number) w.ranges = {w.memory->number, {}};
   if (w.acc_offset == 0) w.acc_offset = std::min<uint16_t>(w.vgpr_count, 256);
   const uint64_t until = w.executed + budget;
   Stop stop = Stop::Budget;
@@ -282,7 +296,10 @@ Stop run(Wave& w, Program& program, uint64_t budget, Observer* observer) {
       break;
     }
     const bool moded = (w.mode & kModeMask) != kModeUsual;
-    stop = moded ? loop<kObserved, true>(w, i, until, observer) : loop<kObserved, false>(w, i, until, observer);
+    const bool checked = !program.within_registers(w.acc_offset, uint32_t(w.vgpr_count - w.acc_offset));
+    stop = moded     ? loop<kObserved, true, true>(w, i, until, observer)
+           : checked ? loop<kObserved, false, true>(w, i, until, observer)
+                     : loop<kObserved, false, false>(w, i, until, observer);
   } while (stop == kRemode);
   w.access = nullptr;
   return stop;

@@ -49,10 +49,20 @@ struct MemAccess {
   bool two = false;
 };
 
+// Where instructions found their memory, by program counter. A snapshot's number says for which
+// memory it holds: it may outlive the wave, not the list of ranges.
+struct RangeCache {
+  static constexpr unsigned kEntries = 16;
+  uint64_t snapshot = 0;
+  Range entry[kEntries];
+};
+
 struct alignas(64) Wave {
   // Rows 0..255 are v0..v255, rows 256..511 a0..a255. Rows below vgpr_count must be zeroed (or
   // hold launch values) when a wave starts, or results depend on the wave that ran before.
   alignas(64) uint32_t vgpr[kMaxVgprs][kLanes];
+
+  RangeCache ranges;  // kept from wave to wave
 
   // Indexed by the 7-bit scalar operand code: exec, m0, vcc and the rest have names in it.
   union {
@@ -80,7 +90,6 @@ struct alignas(64) Wave {
 
   // Surroundings.
   const AddressSpace::Snapshot* memory;
-  Range last_range;         // one-entry translation cache; clear it when `memory` changes
   uint8_t* lds;
   uint32_t lds_bytes;
   // This wave's private segment, dword-interleaved over lanes as hardware lays it out: byte `o`
@@ -101,6 +110,7 @@ struct alignas(64) Wave {
   void* program;
   uint64_t mask_exec;           // the mask that mask_row spells out, valid once mask_valid
   bool mask_valid;
+  bool unchecked;               // the loop does not look at register numbers
   alignas(64) uint32_t mask_row[kLanes];
 };
 static_assert(offsetof(Wave, exec) - offsetof(Wave, sgpr) == 126 * 4);

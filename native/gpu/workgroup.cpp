@@ -139,10 +139,7 @@ bool WorkgroupContext::retry_unmapped(Wave& wave, const AddressSpace& memory) {
   const Range* range = now->find(wave.fault.address);
   if (!range || range->end - wave.fault.address < wave.fault.size) return false;
   fresh = std::move(now);
-  for (uint32_t i = 0; i < shape.waves(); ++i) {
-    waves[i]->memory = fresh.get();
-    waves[i]->last_range = {};
-  }
+  for (uint32_t i = 0; i < shape.waves(); ++i) waves[i]->memory = fresh.get();
   wave.fault = {};
   return true;
 }

@@ -67,6 +67,7 @@ API void isa_map(Harness* h, uint64_t base, uint64_t bytes, int writable) {
   auto it = v.begin();
   while (it != v.end() && it->base < base) ++it;
   v.insert(it, r);
+  h->wave->ranges = {};
 }
 API uint32_t* isa_vgprs(Harness* h) { return &h->wave->vgpr[0][0]; }
 API uint32_t* isa_sgprs(Harness* h) { return h->wave->sgpr; }

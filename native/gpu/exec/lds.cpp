@@ -62,12 +62,11 @@ int swizzle_source(u32 offset, int l) {
 const Inst* ds_swizzle(Wave& w, const Inst* i) {
   const u32 offset = u32(i->imm) & 0xffff;
   if (offset >= 0xe000) return unmodelled(w, i);  // FFT patterns
-  const u32* v = row(w, i->src[0].code);
-  alignas(64) u32 out[64];
-  for (int l = 0; l < 64; ++l) {
-    const int from = swizzle_source(offset, l);
-    out[l] = (w.exec >> from) & 1 ? v[from] : 0;
-  }
+  const u32 *v = row(w, i->src[0].code), *m = mask_row(w, w.exec);
+  alignas(64) u32 from[64], active[64], out[64];
+  for (int l = 0; l < 64; ++l) from[l] = u32(swizzle_source(offset, l));
+  GPU_LANES active[l] = v[l] & m[l];
+  pick_lanes(active, from, out);
   blend(w, row(w, i->dst), out, w.exec);
   return next(i);
 }
@@ -85,11 +84,14 @@ const Inst* ds_permute(Wave& w, const Inst* i) {
 
 const Inst* ds_bpermute(Wave& w, const Inst* i) {
   const u32 *v = row(w, i->src[0].code), *data = row(w, i->src[1].code);
-  alignas(64) u32 out[64];
-  for (int l = 0; l < 64; ++l) {
-    const u32 from = ((v[l] + u32(i->imm)) >> 2) & 63;
-    out[l] = (w.exec >> from) & 1 ? data[from] : 0;
+  alignas(64) u32 from[64], active[64], out[64];
+  GPU_LANES from[l] = (v[l] + u32(i->imm)) >> 2 & 63;
+  if (w.exec != ~u64(0)) {  // a lane that is switched off gives 0
+    const u32* m = mask_row(w, w.exec);
+    GPU_LANES active[l] = data[l] & m[l];
+    data = active;
   }
+  pick_lanes(data, from, out);
   blend(w, row(w, i->dst), out, w.exec);
   return next(i);
 }

@@ -9,47 +9,40 @@ namespace gpu::GPU_EXEC_NS {
 bool lds_check(Wave& w, const Inst* i, u32 offset, u32 size, bool write, u32* address);
 void lds_tell(Wave& w, const u32* first, const u32* second, u32 size, bool write, bool atomic);
 
-// Whether the lanes address one row of consecutive words.
-inline bool lds_row(const u32* a) {
-  u32 off = 0;
-  GPU_LANES off |= a[l] ^ (a[0] + 4u * u32(l));
-  return off == 0;
+// The usual case: every lane in range, nobody watching.
+inline bool lds_place(Wave& w, const Inst* i, u32 offset, u32 size, u32 align, Place& p) {
+  if (GPU_UNLIKELY(w.access || offset + size > w.lds_bytes || (align && (offset & (align - 1))))) return false;
+  p = {w.lds + offset, row(w, i->src[0].code), w.exec};
+  return rows_within(w, p.offset, nullptr, 0, w.exec, 0, w.lds_bytes - size - offset, align ? align - 1 : 0);
 }
 
 template <class E, int kRegs>
 GPU_INLINE const Inst* ds_read(Wave& w, const Inst* i) {
   constexpr u32 size = kRegs == 1 ? E::size : 4 * kRegs;
+  u32* d = row(w, i->dst);
+  Place p;
+  if (GPU_LIKELY(lds_place(w, i, u32(i->imm), size, 0, p))) {
+    load_rows<E, kRegs>(d, p);
+    return next(i);
+  }
   alignas(64) u32 a[64];
   if (!lds_check(w, i, u32(i->imm), size, false, a)) return nullptr;
-  u32* d = row(w, i->dst);
-  const u8* lds = w.lds;
-  if (GPU_LIKELY(w.exec == ~u64(0))) {
-    if constexpr (kRegs == 1 && E::size == 4) {
-      if (lds_row(a)) {
-        memcpy(d, lds + a[0], 256);
-        return next(i);
-      }
-    }
-    for (int l = 0; l < 64; ++l) load_lane<E, kRegs>(d, lds + a[l], l);
-  } else {
-    for (u64 m = w.exec; m; m &= m - 1) load_lane<E, kRegs>(d, lds + a[__builtin_ctzll(m)], __builtin_ctzll(m));
-  }
+  load_rows<E, kRegs>(d, {w.lds, a, w.exec});
   return next(i);
 }
 
 template <class E, int kRegs>
 GPU_INLINE const Inst* ds_write(Wave& w, const Inst* i) {
   constexpr u32 size = kRegs == 1 ? E::size : 4 * kRegs;
+  const u32* s = row(w, i->src[1].code);
+  Place p;
+  if (GPU_LIKELY(lds_place(w, i, u32(i->imm), size, 0, p))) {
+    store_rows<E, kRegs>(s, p);
+    return next(i);
+  }
   alignas(64) u32 a[64];
   if (!lds_check(w, i, u32(i->imm), size, true, a)) return nullptr;
-  const u32* s = row(w, i->src[1].code);
-  if constexpr (kRegs == 1 && E::size == 4) {
-    if (w.exec == ~u64(0) && lds_row(a)) {
-      memcpy(w.lds + a[0], s, 256);
-      return next(i);
-    }
-  }
-  for (u64 m = w.exec; m; m &= m - 1) store_lane<E, kRegs>(s, w.lds + a[__builtin_ctzll(m)], __builtin_ctzll(m));
+  store_rows<E, kRegs>(s, {w.lds, a, w.exec});
   return next(i);
 }
 
@@ -65,27 +58,38 @@ inline bool lds_check2(Wave& w, const Inst* i, bool write, u32* a, u32* b) {
   return ok;
 }
 template <int kRegs, int kStride>
+inline bool lds_place2(Wave& w, const Inst* i, Place& p, Place& q) {
+  const u32 first = (u32(i->imm) & 255) * kStride, second = ((u32(i->imm) >> 8) & 255) * kStride;
+  if (!lds_place(w, i, first > second ? first : second, 4 * kRegs, 0, p)) return false;
+  p.base = w.lds + first;
+  q = {w.lds + second, p.offset, p.mask};
+  return true;
+}
+template <int kRegs, int kStride>
 GPU_INLINE const Inst* ds_read2(Wave& w, const Inst* i) {
   alignas(64) u32 a[64], b[64];
-  if (!lds_check2<kRegs, kStride>(w, i, false, a, b)) return nullptr;
-  u32* d = row(w, i->dst);
-  for (u64 m = w.exec; m; m &= m - 1) {
-    const int l = __builtin_ctzll(m);
-    load_lane<e_u32, kRegs>(d, w.lds + a[l], l);
-    load_lane<e_u32, kRegs>(d + 64 * kRegs, w.lds + b[l], l);
+  Place p, q;
+  if (GPU_LIKELY((lds_place2<kRegs, kStride>(w, i, p, q)))) {
+    // The first result may overwrite the addresses of the second.
+    if (i->src[0].code >= i->dst && i->src[0].code < i->dst + kRegs) q.offset = static_cast<u32*>(memcpy(a, q.offset, sizeof a));
+  } else {
+    if (!lds_check2<kRegs, kStride>(w, i, false, a, b)) return nullptr;
+    p = {w.lds, a, w.exec}, q = {w.lds, b, w.exec};
   }
+  load_rows<e_u32, kRegs>(row(w, i->dst), p);
+  load_rows<e_u32, kRegs>(row(w, i->dst + kRegs), q);
   return next(i);
 }
 template <int kRegs, int kStride>
 GPU_INLINE const Inst* ds_write2(Wave& w, const Inst* i) {
   alignas(64) u32 a[64], b[64];
-  if (!lds_check2<kRegs, kStride>(w, i, true, a, b)) return nullptr;
-  const u32 *x = row(w, i->src[1].code), *y = row(w, i->src[2].code);
-  for (u64 m = w.exec; m; m &= m - 1) {
-    const int l = __builtin_ctzll(m);
-    store_lane<e_u32, kRegs>(x, w.lds + a[l], l);
-    store_lane<e_u32, kRegs>(y, w.lds + b[l], l);
+  Place p, q;
+  if (GPU_UNLIKELY((!lds_place2<kRegs, kStride>(w, i, p, q)))) {
+    if (!lds_check2<kRegs, kStride>(w, i, true, a, b)) return nullptr;
+    p = {w.lds, a, w.exec}, q = {w.lds, b, w.exec};
   }
+  store_rows<e_u32, kRegs>(row(w, i->src[1].code), p);
+  store_rows<e_u32, kRegs>(row(w, i->src[2].code), q);
   return next(i);
 }
 template <int kRegs, int kStride>
@@ -111,25 +115,37 @@ GPU_INLINE const Inst* ds_rmw(Wave& w, const Inst* i) {
   using T = typename Op::T;
   using U = typename bits_of<T>::U;
   constexpr int regs = sizeof(T) / 4;
-  alignas(64) u32 a[64];
-  if (!lds_check(w, i, u32(i->imm), sizeof(T), true, a)) return nullptr;
-  if (w.access) w.access->atomic = true;
   const u32 *x = row(w, i->src[1].code), *y = Op::two ? row(w, i->src[2].code) : x;
-  u32* d = kReturn ? row(w, i->dst) : nullptr;
-  for (u64 m = w.exec; m; m &= m - 1) {
-    const int l = __builtin_ctzll(m);
-    if (GPU_UNLIKELY(a[l] & (sizeof(T) - 1))) return fault(w, i, FaultKind::Misaligned, a[l], sizeof(T), l, true);
-    U old;
-    memcpy(&old, w.lds + a[l], sizeof old);
-    const T vx = regs == 2 ? __builtin_bit_cast(T, U(t_u64::get(x, l))) : __builtin_bit_cast(T, U(x[l]));
-    const T vy = regs == 2 ? __builtin_bit_cast(T, U(t_u64::get(y, l))) : __builtin_bit_cast(T, U(y[l]));
-    const U neu = __builtin_bit_cast(U, T(Op::f(__builtin_bit_cast(T, old), vx, vy)));
-    memcpy(w.lds + a[l], &neu, sizeof neu);
-    if constexpr (kReturn) {
-      d[l] = u32(old);
-      if constexpr (regs == 2) d[64 + l] = u32(u64(old) >> 32);
+  alignas(64) u32 a[64];
+  [[maybe_unused]] alignas(64) u32 out[64 * regs];
+  Place p;
+  if (GPU_UNLIKELY(!lds_place(w, i, u32(i->imm), sizeof(T), sizeof(T), p))) {
+    if (!lds_check(w, i, u32(i->imm), sizeof(T), true, a)) return nullptr;
+    if (w.access) w.access->atomic = true;
+    for (u64 m = w.exec; m; m &= m - 1) {
+      const int l = __builtin_ctzll(m);
+      if (a[l] & (sizeof(T) - 1)) return fault(w, i, FaultKind::Misaligned, a[l], sizeof(T), l, true);
     }
+    p = {w.lds, a, w.exec};
   }
+  const auto one = [&](int l) {
+    u8* const to = p.base + p.offset[l];
+    U old;
+    memcpy(&old, to, sizeof old);
+    const U neu = __builtin_bit_cast(U, T(Op::f(__builtin_bit_cast(T, old), atomic_data<Op>(x, l), atomic_data<Op>(y, l))));
+    memcpy(to, &neu, sizeof neu);
+    if constexpr (kReturn) {
+      out[l] = u32(old);
+      if constexpr (regs == 2) out[64 + l] = u32(u64(old) >> 32);
+    }
+  };
+  if (p.mask == ~u64(0)) {
+    for (int l = 0; l < 64; ++l) one(l);
+  } else {
+    for (u64 m = p.mask; m; m &= m - 1) one(__builtin_ctzll(m));
+  }
+  if constexpr (kReturn)
+    for (u32 r = 0; r < regs; ++r) blend(w, row(w, i->dst + r), out + 64 * r, p.mask);
   return next(i);
 }
 

@@ -174,17 +174,28 @@ inline double fract_f64(double a) {
   return r < 1.0 ? r : r == r ? 0x1.fffffffffffffp-1 : r;
 }
 inline i32 frexp_exp_f64(double a) {
-  int e = 0;
-  if (!(__builtin_fabs(a) < __builtin_inf())) return 0;
-  (void)std::frexp(a, &e);
-  return e;
+  const u64 x = as_u64(a), scaled = as_u64(a * 0x1p54);
+  const i32 e = i32((x >> 52) & 2047), small = i32((scaled >> 52) & 2047) - 54;
+  const i32 r = (e == 0 ? small : e) - 1022;
+  return (a == 0.0) | (e == 2047) ? 0 : r;
 }
 inline double frexp_mant_f64(double a) {
-  int e = 0;
-  if (!(__builtin_fabs(a) < __builtin_inf())) return a;
-  return std::frexp(a, &e);
+  constexpr u64 field = u64(2047) << 52, half = u64(1022) << 52;
+  const u64 x = as_u64(a), normal = (x & field) ? x : as_u64(a * 0x1p54);
+  return ((a == 0.0) | ((x & field) == field)) ? a : as_f64((normal & ~field) | half);
 }
-inline double ldexp_f64(double a, i32 e) { return std::ldexp(a, e); }
+// a 2^e rounded once: the first two factors never make a number small enough to lose bits.
+inline double ldexp_f64(double a, i32 e) {
+  const auto power = [](i32 n) { return as_f64(u64(u32(n + 1023)) << 52); };
+  i32 n = e > 3000 ? 3000 : e < -3000 ? -3000 : e;
+  double y = a;
+  for (int step = 0; step < 2; ++step) {
+    const i32 by = n > 1023 ? 1023 : n < -1022 ? -969 : 0;
+    y = by ? y * power(by) : y;
+    n -= by;
+  }
+  return y * power(n > 1023 ? 1023 : n < -1022 ? -1022 : n);
+}
 
 // Transcendentals in double, good to about 1e-13 before the one rounding to f32.
 inline double exp2_poly(double x) {
@@ -271,21 +282,35 @@ inline double cos_f64(double a) {
 inline float sin_f32(float a) { return __builtin_fabsf(a) > 256.0f ? 0.0f : float(sin_f64(a)); }
 inline float cos_f32(float a) { return __builtin_fabsf(a) > 256.0f ? 1.0f : float(cos_f64(a)); }
 
-inline bool class_bits(bool nan, bool quiet, bool neg, bool inf, bool zero, bool denormal, u32 mask) {
-  const u32 bit = nan ? (quiet ? 1 : 0) : inf ? (neg ? 2 : 9) : zero ? (neg ? 5 : 6) : denormal ? (neg ? 4 : 7) : (neg ? 3 : 8);
-  return (mask >> bit) & 1;
+// Conditions as words of ones: what is chosen with them stays free of branches.
+template <class M>
+inline M ones(bool when) { return when ? ~M(0) : M(0); }
+template <class M>
+inline M choose(M when, M x, M y) { return (x & when) | (y & ~when); }
+
+// Which of the ten classes of v_cmp_class, as its bit.
+template <class M>
+inline M class_bit(M nan, M quiet, M neg, M inf, M zero, M denormal) {
+  M bit = choose<M>(neg, 1 << 3, 1 << 8);
+  bit = choose<M>(denormal, choose<M>(neg, 1 << 4, 1 << 7), bit);
+  bit = choose<M>(zero, choose<M>(neg, 1 << 5, 1 << 6), bit);
+  bit = choose<M>(inf, choose<M>(neg, 1 << 2, 1 << 9), bit);
+  return choose<M>(nan, choose<M>(quiet, 1 << 1, 1 << 0), bit);
 }
 inline bool class_f32(u32 a, u32 mask) {
   const u32 m = a & 0x7fffffffu;
-  return class_bits(m > 0x7f800000u, a & 0x400000u, a >> 31, m == 0x7f800000u, m == 0, m < 0x800000u, mask);
+  return (mask & class_bit<u32>(ones<u32>(m > 0x7f800000u), ones<u32>((a & 0x400000u) != 0), ones<u32>(i32(a) < 0),
+                                ones<u32>(m == 0x7f800000u), ones<u32>(m == 0), ones<u32>(m < 0x800000u))) != 0;
 }
 inline bool class_f16(u32 a, u32 mask) {
   const u32 m = a & 0x7fffu;
-  return class_bits(m > 0x7c00u, a & 0x200u, (a >> 15) & 1, m == 0x7c00u, m == 0, m < 0x400u, mask);
+  return (mask & class_bit<u32>(ones<u32>(m > 0x7c00u), ones<u32>((a & 0x200u) != 0), ones<u32>((a & 0x8000u) != 0),
+                                ones<u32>(m == 0x7c00u), ones<u32>(m == 0), ones<u32>(m < 0x400u))) != 0;
 }
 inline bool class_f64(u64 a, u32 mask) {
-  const u64 m = a & ~(u64(1) << 63), inf = u64(0x7ff) << 52;
-  return class_bits(m > inf, (a >> 51) & 1, a >> 63, m == inf, m == 0, m < (u64(1) << 52), mask);
+  const i64 m = i64(a & ~(u64(1) << 63)), inf = i64(0x7ff) << 52;
+  return (mask & class_bit<u64>(ones<u64>(m > inf), ones<u64>((a & (u64(1) << 51)) != 0), ones<u64>(i64(a) < 0), ones<u64>(m == inf),
+                                ones<u64>(m == 0), ones<u64>(m < (i64(1) << 52)))) != 0;
 }
 
 }  // namespace gpu::GPU_EXEC_NS

@@ -7,51 +7,44 @@ namespace gpu::GPU_EXEC_NS {
 
 inline i32 exponent(float x) { return i32((as_u32(x) >> 23) & 255); }
 inline i32 exponent(double x) { return i32((as_u64(x) >> 52) & 2047); }
-inline bool denormal_f32(double x) { return x != 0.0 && __builtin_fabs(x) < 0x1p-126; }
-inline bool denormal_f64(double x) { return x != 0.0 && __builtin_fabs(x) < 0x1p-1022; }
 
+// Which way v_div_scale moves its operand. The quotient and the inverse that decide are compared, not
+// computed, and all cases are weighed at once: a loop over lanes has no branches.
+template <class M>
+struct DivScale {
+  M up, down, carry;
+  DivScale(M far, M small_b, M inverse, M quotient, M tiny, M is_b, M is_c) {
+    const M late = ~far & ~small_b;
+    up = (far & is_b) | (~far & small_b) | (late & ~inverse & ((quotient & is_c) | (~quotient & tiny)));
+    down = late & inverse & (~quotient | is_b);
+    carry = far | (late & quotient);
+  }
+};
 // a: the operand to scale, b: denominator, c: numerator. The flag asks div_fmas to undo it.
 inline float div_scale_f32(float a, float b, float c, bool& carry) {
-  carry = false;
-  if (b == 0.0f || c == 0.0f) return as_f32(0x7fc00000u);
-  const bool is_b = as_u32(a) == as_u32(b), is_c = as_u32(a) == as_u32(c);
-  const bool inverse_denormal = denormal_f32(1.0 / double(b)), quotient_denormal = denormal_f32(double(c) / double(b));
-  if (exponent(c) - exponent(b) >= 96) {
-    carry = true;
-    return is_b ? float(std::ldexp(double(a), 64)) : a;
-  }
-  if (denormal_f32(double(b))) return float(std::ldexp(double(a), 64));
-  if (inverse_denormal && quotient_denormal) {
-    carry = true;
-    return is_b ? float(std::ldexp(double(a), -64)) : a;
-  }
-  if (inverse_denormal) return float(std::ldexp(double(a), -64));
-  if (quotient_denormal) {
-    carry = true;
-    return is_c ? float(std::ldexp(double(a), 64)) : a;
-  }
-  return exponent(c) <= 23 ? float(std::ldexp(double(a), 64)) : a;
+  const auto when = [](bool x) { return ones<u32>(x); };
+  const float ab = __builtin_fabsf(b), ac = __builtin_fabsf(c);
+  const u32 finite = when(ab < __builtin_inff()), some = ~when(b == 0.0f) & ~when(c == 0.0f);
+  // |c / b| < 2^-126 takes a b that can be scaled down without loss.
+  const u32 quotient = finite & when(ab >= 0x1p-63f) & when(ac * 0x1p64f < ab * 0x1p-62f);
+  const DivScale<u32> s(when(exponent(c) - exponent(b) >= 96), when(ab < 0x1p-126f), finite & when(ab > 0x1p126f), quotient,
+                        when(exponent(c) <= 23), when(as_u32(a) == as_u32(b)), when(as_u32(a) == as_u32(c)));
+  carry = (s.carry & some) != 0;
+  const u32 r = choose(s.up, as_u32(a * 0x1p64f), choose(s.down, as_u32(a * 0x1p-64f), as_u32(a)));
+  return as_f32(choose(some, r, 0x7fc00000u));
 }
 inline double div_scale_f64(double a, double b, double c, bool& carry) {
-  carry = false;
-  if (b == 0.0 || c == 0.0) return as_f64(0x7ff8000000000000ull);
-  const bool is_b = as_u64(a) == as_u64(b), is_c = as_u64(a) == as_u64(c);
-  const bool inverse_denormal = denormal_f64(1.0 / b), quotient_denormal = denormal_f64(c / b);
-  if (exponent(c) - exponent(b) >= 768) {
-    carry = true;
-    return is_b ? std::ldexp(a, 128) : a;
-  }
-  if (denormal_f64(b)) return std::ldexp(a, 128);
-  if (inverse_denormal && quotient_denormal) {
-    carry = true;
-    return is_b ? std::ldexp(a, -128) : a;
-  }
-  if (inverse_denormal) return std::ldexp(a, -128);
-  if (quotient_denormal) {
-    carry = true;
-    return is_c ? std::ldexp(a, 128) : a;
-  }
-  return exponent(c) <= 53 ? std::ldexp(a, 128) : a;
+  const auto when = [](bool x) { return ones<u64>(x); };
+  const double ab = __builtin_fabs(b), ac = __builtin_fabs(c);
+  const u64 finite = when(ab < __builtin_inf()), some = ~when(b == 0.0) & ~when(c == 0.0);
+  // 2^-1075 < |c / b| < 2^-1022: what rounds to 0 is none.
+  const u64 quotient = finite & when(ab >= 0x1p-512) & when(ac * 0x1p512 < ab * 0x1p-510) & when(ac * 0x1p600 > ab * 0x1p-475);
+  const i64 eb = i64((as_u64(b) >> 52) & 2047), ec = i64((as_u64(c) >> 52) & 2047);
+  const DivScale<u64> s(when(ec - eb >= 768), when(ab < 0x1p-1022), finite & when(ab > 0x1p1022), quotient, when(ec <= 53),
+                        when(as_u64(a) == as_u64(b)), when(as_u64(a) == as_u64(c)));
+  carry = (s.carry & some) != 0;
+  const u64 r = choose(s.up, as_u64(a * 0x1p128), choose(s.down, as_u64(a * 0x1p-128), as_u64(a)));
+  return as_f64(choose(some, r, u64(0x7ff8000000000000)));
 }
 // x rounded to odd, given the sign of what was lost: scaling it afterwards rounds once.
 inline double to_odd(double x, double lost) {
@@ -69,33 +62,38 @@ inline float div_fmas_f32(float a, float b, float c, bool scaled) {
 inline double div_fmas_f64(double a, double b, double c, bool scaled) {
   const double r = __builtin_fma(a, b, c);
   if (!scaled) return r;
-  const double up = std::ldexp(r, exponent(c) > 1023 ? 128 : -128);
-  if (!denormal_f64(up) && up != 0.0) return up;
+  const bool up = exponent(c) > 1023;
+  if (up || !(__builtin_fabs(r) < 0x1p-894)) return ldexp_f64(r, up ? 128 : -128);
+  // What a denormal keeps are multiples of `unit`. Where r, itself rounded, lies half-way between two
+  // of them, the part it lost decides.
+  constexpr double unit = 0x1p-946;
   const double p = a * b, pe = __builtin_fma(a, b, -p), s = p + c, t = s - p;
   const double se = (p - (s - t)) + (c - t), lost = (s - r) + (se + pe);
-  return std::ldexp(to_odd(r, lost), exponent(c) > 1023 ? 128 : -128);
+  const double large = __builtin_copysign(0x1p-894, r), kept = (r + large) - large;
+  const bool half = __builtin_fabs(r - kept) == unit / 2 && lost != 0.0;
+  return ldexp_f64(half ? r + __builtin_copysign(unit / 2, lost) : kept, -128);
 }
 inline float div_fixup_f32(float q, float d, float n) {
-  const u32 sign = (as_u32(d) ^ as_u32(n)) & 0x80000000u;
+  const u32 sign = (as_u32(d) ^ as_u32(n)) & 0x80000000u, quiet = 0x400000u;
   const float inf = __builtin_inff(), ad = __builtin_fabsf(d), an = __builtin_fabsf(n);
-  if (n != n) return as_f32(as_u32(n) | 0x400000u);
-  if (d != d) return as_f32(as_u32(d) | 0x400000u);
-  if ((ad == 0.0f && an == 0.0f) || (ad == inf && an == inf)) return as_f32(0xffc00000u);
-  if (ad == 0.0f || an == inf) return as_f32(sign | 0x7f800000u);
-  if (ad == inf || an == 0.0f || exponent(n) - exponent(d) < -150) return as_f32(sign);
-  if (!(__builtin_fabsf(q) < inf)) return n / d;  // the quotient overflowed on the way
-  return as_f32(sign | (as_u32(q) & 0x7fffffffu));
+  u32 r = sign | (as_u32(q) & 0x7fffffffu);
+  r = __builtin_fabsf(q) < inf ? r : as_u32(n / d);  // the quotient overflowed on the way
+  r = (ad == inf) | (an == 0.0f) | (exponent(n) - exponent(d) < -150) ? sign : r;
+  r = (ad == 0.0f) | (an == inf) ? sign | 0x7f800000u : r;
+  r = ((ad == 0.0f) & (an == 0.0f)) | ((ad == inf) & (an == inf)) ? 0xffc00000u : r;
+  r = d != d ? as_u32(d) | quiet : r;
+  return as_f32(n != n ? as_u32(n) | quiet : r);
 }
 inline double div_fixup_f64(double q, double d, double n) {
-  const u64 top = u64(1) << 63, sign = (as_u64(d) ^ as_u64(n)) & top;
+  const u64 top = u64(1) << 63, sign = (as_u64(d) ^ as_u64(n)) & top, quiet = u64(1) << 51;
   const double inf = __builtin_inf(), ad = __builtin_fabs(d), an = __builtin_fabs(n);
-  if (n != n) return as_f64(as_u64(n) | (u64(1) << 51));
-  if (d != d) return as_f64(as_u64(d) | (u64(1) << 51));
-  if ((ad == 0.0 && an == 0.0) || (ad == inf && an == inf)) return as_f64(0xfff8000000000000ull);
-  if (ad == 0.0 || an == inf) return as_f64(sign | 0x7ff0000000000000ull);
-  if (ad == inf || an == 0.0 || exponent(n) - exponent(d) < -1075) return as_f64(sign);
-  if (!(__builtin_fabs(q) < inf)) return n / d;  // the quotient overflowed on the way
-  return as_f64(sign | (as_u64(q) & ~top));
+  u64 r = sign | (as_u64(q) & ~top);
+  r = __builtin_fabs(q) < inf ? r : as_u64(n / d);  // the quotient overflowed on the way
+  r = (ad == inf) | (an == 0.0) | (exponent(n) - exponent(d) < -1075) ? sign : r;
+  r = (ad == 0.0) | (an == inf) ? sign | 0x7ff0000000000000ull : r;
+  r = ((ad == 0.0) & (an == 0.0)) | ((ad == inf) & (an == inf)) ? 0xfff8000000000000ull : r;
+  r = d != d ? as_u64(d) | quiet : r;
+  return as_f64(n != n ? as_u64(n) | quiet : r);
 }
 inline float div_fixup_f16(float q, float d, float n) {
   const u32 sign = (as_u32(d) ^ as_u32(n)) & 0x80000000u;
@@ -130,15 +128,13 @@ inline double trig_preop(double a, u32 segment) {
   const i32 e = exponent(a);
   if (e > 1077) shift += u32(e - 1077);
   // Bits [shift, shift + 53) after the binary point, zero past the 1201 kept by hardware.
-  u64 bits = 0;
-  for (u32 n = 0; n < 53; ++n) {
-    const u32 at = shift + n;
-    const u32 bit = at < 1201 ? (kTwoOverPi[at / 32] >> (31 - at % 32)) & 1 : 0;
-    bits = (bits << 1) | bit;
-  }
+  const auto word = [](u32 n) { return n < 37 ? kTwoOverPi[n] : n == 37 ? kTwoOverPi[n] & 0xffff8000u : 0u; };
+  const u32 first = shift / 32, skip = shift % 32;
+  const u64 high = (u64(word(first)) << 32) | word(first + 1), low = u64(word(first + 2)) << 32;
+  const u64 bits = ((high << skip) | (skip ? low >> (64 - skip) : 0)) >> 11;
   i32 scale = -53 - i32(shift);
   if (e >= 1968) scale += 128;
-  return std::ldexp(double(bits), scale);
+  return ldexp_f64(double(bits), scale);
 }
 
 // 8-bit floats of gfx942 (FNUZ): fp8 is e4m3 with bias 8, bf8 e5m2 with bias 16; 0x80 is NaN.
@@ -264,15 +260,11 @@ inline u32 lerp_u8(u32 a, u32 b, u32 c) {
   return r;
 }
 inline u32 perm_b32(u32 a, u32 b, u32 sel) {
-  const u64 data = (u64(a) << 32) | b;
   u32 r = 0;
   for (int n = 0; n < 32; n += 8) {
     const u32 s = (sel >> n) & 255;
-    u32 byte = 0;
-    if (s < 8) byte = u32(data >> (8 * s)) & 255;
-    else if (s < 12) byte = (data >> (16 * (s - 8) + 15)) & 1 ? 255 : 0;
-    else byte = s == 12 ? 0 : 255;
-    r |= byte << n;
+    const u32 plain = ((s & 4 ? a : b) >> (8 * (s & 3))) & 255, sign = ((s & 2 ? a : b) >> (s & 1 ? 31 : 15)) & 1 ? 255 : 0;
+    r |= (s < 8 ? plain : s < 12 ? sign : s == 12 ? 0 : 255) << n;
   }
   return r;
 }

@@ -8,6 +8,18 @@ namespace {
 
 constexpr int kMaxA = 32 * 32 * 2 * 4, kMaxD = 32 * 32 * 2;
 
+// The values of all fp8 and all bf8 codes.
+const float (*eight_bits())[256] {
+  struct Table {
+    float value[2][256];
+    Table() {
+      for (u32 n = 0; n < 256; ++n) value[0][n] = fp8_to_f32(n), value[1][n] = bf8_to_f32(n);
+    }
+  };
+  static const Table table;
+  return table.value;
+}
+
 // Item e of every lane's registers, as numbers.
 void items(MatrixType t, const u32* regs, int e, float* out) {
   const u32* p = regs;
@@ -22,7 +34,15 @@ void items(MatrixType t, const u32* regs, int e, float* out) {
     case MatrixType::F16: {
       p += 64 * (e / 2);
       const int shift = 16 * (e & 1);
+#if defined(__AVX2__)
+      for (int n = 0; n < 64; n += 8) {
+        const __m256i v = _mm256_srli_epi32(_mm256_slli_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + n)), 16 - shift), 16);
+        const __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+        _mm256_storeu_ps(out + n, _mm256_cvtph_ps(halves));
+      }
+#else
       GPU_LANES out[l] = f16_to_f32((p[l] >> shift) & 0xffffu);
+#endif
       break;
     }
     case MatrixType::BF16: {
@@ -34,8 +54,8 @@ void items(MatrixType t, const u32* regs, int e, float* out) {
     case MatrixType::FP8: case MatrixType::BF8: {
       p += 64 * (e / 4);
       const int shift = 8 * (e & 3);
-      const bool fp8 = t == MatrixType::FP8;
-      for (int l = 0; l < 64; ++l) out[l] = fp8 ? fp8_to_f32((p[l] >> shift) & 255) : bf8_to_f32((p[l] >> shift) & 255);
+      const float* value = eight_bits()[t == MatrixType::BF8];
+      for (int l = 0; l < 64; ++l) out[l] = value[(p[l] >> shift) & 255];
       break;
     }
     default: memcpy(out, regs + 64 * e, 256); break;
@@ -61,37 +81,81 @@ int lane_group(u32 blgp, int l) {
   }
 }
 
-// d += a b with a held by columns (k x m), b by rows (k x N).
+// One result register of 32-bit numbers. Its lanes are 64 / N rows of N columns: row[g] of A, held by
+// columns (k x m), times B, held by rows (k x N). Products are added in the order of k, each rounded.
+#if defined(__AVX2__)
+inline __m256 product(__m256 x, __m256 y, __m256 sum) { return _mm256_fmadd_ps(x, y, sum); }
+inline __m256i product(__m256i x, __m256i y, __m256i sum) { return _mm256_add_epi32(sum, _mm256_mullo_epi32(x, y)); }
+inline __m256 eight(const float* p) { return _mm256_loadu_ps(p); }
+inline __m256i eight(const i32* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+inline __m256 eight_of(float x) { return _mm256_set1_ps(x); }
+inline __m256i eight_of(i32 x) { return _mm256_set1_epi32(x); }
+inline void put_eight(float* p, __m256 v) { _mm256_storeu_ps(p, v); }
+inline void put_eight(i32* p, __m256i v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
+
 template <int N, class T>
-void multiply(int m, int k, const T* a, const T* b, T* d) {
+void register_of(T* out, const T* c, const T* a, const T* b, int k, int m, const int* row) {
+  constexpr int groups = 64 / N, parts = N / 8;
+  decltype(eight(c)) sum[groups][parts];
+  for (int g = 0; g < groups; ++g)
+    for (int p = 0; p < parts; ++p) sum[g][p] = eight(c + g * N + 8 * p);
+  for (int e = 0; e < k; ++e) {
+    decltype(eight(c)) y[parts];
+    for (int p = 0; p < parts; ++p) y[p] = eight(b + e * N + 8 * p);
+    for (int g = 0; g < groups; ++g) {
+      const auto x = eight_of(a[e * m + row[g]]);
+      for (int p = 0; p < parts; ++p) sum[g][p] = product(x, y[p], sum[g][p]);
+    }
+  }
+  for (int g = 0; g < groups; ++g)
+    for (int p = 0; p < parts; ++p) put_eight(out + g * N + 8 * p, sum[g][p]);
+}
+#else
+inline float product(float x, float y, float sum) { return __builtin_fmaf(x, y, sum); }
+inline i32 product(i32 x, i32 y, i32 sum) { return i32(u32(sum) + u32(x) * u32(y)); }
+
+template <int N, class T>
+void register_of(T* out, const T* c, const T* a, const T* b, int k, int m, const int* row) {
+  T sum[64];
+  memcpy(sum, c, sizeof sum);
+  for (int e = 0; e < k; ++e)
+    for (int l = 0; l < 64; ++l) sum[l] = product(a[e * m + row[l / N]], b[e * N + l % N], sum[l]);
+  memcpy(out, sum, sizeof sum);
+}
+#endif
+
+// 4x4 blocks: block l / 4 and column l % 4 in lane l, the row in the register.
+template <class T>
+void register_of_fours(T* out, const T* c, const T* a, const T* b, int k, const int* block) {
+  for (int l = 0; l < 64; ++l) {
+    T sum = c[l];
+    for (int e = 0; e < k; ++e) {
+      const T x = a[(block[l / 4] * k + e) * 4], y = b[(l / 4 * k + e) * 4 + l % 4];
+      if constexpr (T(0.5) != T(0)) sum = __builtin_fmaf(x, y, sum);
+      else sum = T(u32(sum) + u32(x) * u32(y));
+    }
+    out[l] = sum;
+  }
+}
+
+// d += a b with a held by columns (k x m), b by rows (k x N).
+template <int N>
+void multiply(int m, int k, const double* a, const double* b, double* d) {
   for (int i = 0; i < m; ++i) {
-    T acc[N];
+    double acc[N];
     memcpy(acc, d + i * N, sizeof acc);
     for (int e = 0; e < k; ++e) {
-      const T x = a[e * m + i];
-      const T* y = b + e * N;
-      for (int j = 0; j < N; ++j) {
-        if constexpr (sizeof(T) == 8) acc[j] = __builtin_fma(x, y[j], acc[j]);
-        else if constexpr (T(0.5) != T(0)) acc[j] = __builtin_fmaf(x, y[j], acc[j]);
-        else acc[j] = T(u32(acc[j]) + u32(x) * u32(y[j]));
-      }
+      const double x = a[e * m + i];
+      const double* y = b + e * N;
+      for (int j = 0; j < N; ++j) acc[j] = __builtin_fma(x, y[j], acc[j]);
     }
     memcpy(d + i * N, acc, sizeof acc);
   }
 }
 
-// Where the run of lanes that starts at `lane` (one per column) of result register r lies in D.
+// Double precision: where the run of lanes that starts at `lane` (one per column) of result r lies in D.
 int offset(const MatrixInfo& s, int lane, int r) {
-  int block, i;
-  if (s.d == MatrixType::F64) {
-    block = s.n == 4 ? (lane / 4) % 4 : 0;
-    i = lane / 16 + (s.n == 4 ? 0 : 4 * r);
-  } else if (s.n == 4) {
-    block = lane / 4, i = r;
-  } else {
-    const int groups = 64 / s.n, per_block = s.m * s.n / 64, q = r % per_block;
-    block = r / per_block, i = q % 4 + 4 * (lane / s.n) + 4 * groups * (q / 4);
-  }
+  const int block = s.n == 4 ? (lane / 4) % 4 : 0, i = lane / 16 + (s.n == 4 ? 0 : 4 * r);
   return (block * s.m + i) * s.n;
 }
 
@@ -113,7 +177,7 @@ void run(Wave& w, const Inst* i, const MatrixInfo& s) {
       const int group = lane / s.m / s.blocks, block = (lane / s.m) % s.blocks;
       if (!s.sparse) {
         T* to = a + (block * k + group * per_a + e) * s.m;
-        for (int n = 0; n < s.m; ++n) to[n] = item[lane + n] * sign(0);
+        for (int n = 0; n < s.m; ++n) to[n] = negative ? item[lane + n] * sign(0) : item[lane + n];
         continue;
       }
       // Two bits per kept item say which of four positions it has.
@@ -135,7 +199,7 @@ void run(Wave& w, const Inst* i, const MatrixInfo& s) {
     for (int lane = 0; lane < 64; lane += s.n) {
       const int group = lane / s.n / s.blocks, block = (lane / s.n) % s.blocks;
       T* to = b + (block * k + group * per_b + e) * s.n;
-      for (int n = 0; n < s.n; ++n) to[n] = from[lane + n] * sign(1);
+      for (int n = 0; n < s.n; ++n) to[n] = negative ? from[lane + n] * sign(1) : from[lane + n];
     }
   }
 
@@ -143,39 +207,49 @@ void run(Wave& w, const Inst* i, const MatrixInfo& s) {
   const u32* rc = s.sparse ? row(w, i->dst) : at(w, sc);
   const bool uniform = !s.sparse && sc.kind != Source::Vector;  // a constant: one row for all
   const int results = s.m * s.n * s.blocks / 64;
-  for (int r = 0; r < results; ++r) {
-    const u32* from = uniform ? rc : rc + 64 * width * r;
-    for (int lane = 0; lane < 64; lane += s.n) {
-      T* to = d + offset(s, lane, r);
-      if constexpr (width == 2) {
-        for (int n = 0; n < s.n; ++n) to[n] = t_f64::get(from, lane + n) * sign(2);
-      } else {
-        memcpy(to, from + lane, 4 * size_t(s.n));
-      }
-    }
-  }
-  for (int block = 0; block < s.blocks; ++block) {
-    // cbsz: groups of 2^cbsz blocks share the A block that abid names.
-    const u32 share = negative || s.sparse ? 0 : i->cbsz;
-    const int source = share ? (block & ~((1 << share) - 1)) + i->abid : block;
-    const T *pa = a + (source % s.blocks) * s.m * k, *pb = b + block * k * s.n;
-    T* pd = d + block * s.m * s.n;
-    switch (s.n) {
-      case 32: multiply<32>(s.m, k, pa, pb, pd); break;
-      case 16: multiply<16>(s.m, k, pa, pb, pd); break;
-      default: multiply<4>(s.m, k, pa, pb, pd); break;
-    }
-  }
   u32* out = row(w, i->dst);
-  for (int r = 0; r < results; ++r) {
-    for (int lane = 0; lane < 64; lane += s.n) {
-      const T* from = d + offset(s, lane, r);
-      if constexpr (width == 2) {
-        for (int n = 0; n < s.n; ++n) t_f64::put(out + 128 * r, lane + n, from[n]);
-      } else {
-        memcpy(out + 64 * r + lane, from, 4 * size_t(s.n));
-      }
+  // cbsz: groups of 2^cbsz blocks share the A block that abid names.
+  const u32 share = negative || s.sparse ? 0 : i->cbsz;
+  const auto source_block = [&](int block) { return (share ? (block & ~((1 << share) - 1)) + i->abid : block) % s.blocks; };
+
+  if constexpr (width == 1) {
+    typedef T __attribute__((may_alias)) A;
+    if (!uniform && rc != out && rc < out + 64 * results && out < rc + 64 * results) {
+      // D begins inside C: it must not overwrite what is still to be read.
+      memcpy(d, rc, 256 * size_t(results));
+      rc = reinterpret_cast<const u32*>(d);
     }
+    for (int r = 0; r < results; ++r) {
+      auto* to = reinterpret_cast<A*>(out + 64 * r);
+      const auto* from = reinterpret_cast<const A*>(uniform ? rc : rc + 64 * r);
+      if (s.n == 4) {
+        int block[16];
+        for (int n = 0; n < 16; ++n) block[n] = source_block(n);
+        register_of_fours<T>(to, from, a + r, b, k, block);
+        continue;
+      }
+      const int per_block = s.m * s.n / 64, block = r / per_block, q = r % per_block, groups_of_rows = 64 / s.n;
+      int rows[4];
+      for (int g = 0; g < groups_of_rows; ++g) rows[g] = q % 4 + 4 * g + 4 * groups_of_rows * (q / 4);
+      const T *pa = a + source_block(block) * s.m * k, *pb = b + block * k * s.n;
+      if (s.n == 32) register_of<32, T>(to, from, pa, pb, k, s.m, rows);
+      else register_of<16, T>(to, from, pa, pb, k, s.m, rows);
+    }
+  } else {
+    for (int r = 0; r < results; ++r) {
+      const u32* from = uniform ? rc : rc + 128 * r;
+      for (int lane = 0; lane < 64; lane += s.n)
+        for (int n = 0; n < s.n; ++n) d[offset(s, lane, r) + n] = t_f64::get(from, lane + n) * sign(2);
+    }
+    for (int block = 0; block < s.blocks; ++block) {
+      const T *pa = a + source_block(block) * s.m * k, *pb = b + block * k * s.n;
+      T* pd = d + block * s.m * s.n;
+      if (s.n == 16) multiply<16>(s.m, k, pa, pb, pd);
+      else multiply<4>(s.m, k, pa, pb, pd);
+    }
+    for (int r = 0; r < results; ++r)
+      for (int lane = 0; lane < 64; lane += s.n)
+        for (int n = 0; n < s.n; ++n) t_f64::put(out + 128 * r, lane + n, d[offset(s, lane, r) + n]);
   }
 }
 

@@ -3,9 +3,11 @@
 namespace gpu::GPU_EXEC_NS {
 
 u8* global_byte(Wave& w, const Inst* i, u64 address, u32 size, bool write, int lane) {
-  if (within(w, address, size, write)) return reinterpret_cast<u8*>(address);
+  Range& known = range_of(w, i);
+  if (GPU_LIKELY(address >= known.base && address < known.end && size <= known.end - address && (write ? known.writable : known.readable)))
+    return reinterpret_cast<u8*>(address);
   const Range* r = w.memory ? w.memory->find(address) : nullptr;
-  if (!r || address + size > r->end) {
+  if (!r || size > r->end - address) {
     fault(w, i, FaultKind::Unmapped, address, size, lane, write);
     return nullptr;
   }
@@ -13,7 +15,7 @@ u8* global_byte(Wave& w, const Inst* i, u64 address, u32 size, bool write, int l
     fault(w, i, FaultKind::ReadOnly, address, size, lane, write);
     return nullptr;
   }
-  w.last_range = *r;
+  known = *r;
   return reinterpret_cast<u8*>(address);
 }
 
@@ -50,15 +52,6 @@ bool check(Wave& w, const Inst* i, Access& a, u32 size, bool write, u32 align) {
     }
   }
   const u64 plain = a.mask & ~a.lds & ~a.scratch;
-  if (GPU_LIKELY(plain == ~u64(0))) {
-    u64 lo = a.address[0], hi = a.address[0];
-    for (int l = 1; l < 64; ++l) {
-      lo = a.address[l] < lo ? a.address[l] : lo;
-      hi = a.address[l] > hi ? a.address[l] : hi;
-    }
-    const Range& r = w.last_range;
-    if (GPU_LIKELY(lo >= r.base && hi < r.end && hi + size <= r.end && (write ? r.writable : r.readable))) return true;
-  }
   for (u64 m = plain; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
     if (GPU_UNLIKELY(!global_byte(w, i, a.address[l], size, write, l))) return false;
@@ -78,6 +71,90 @@ bool check(Wave& w, const Inst* i, Access& a, u32 size, bool write, u32 align) {
     }
   }
   return true;
+}
+
+namespace {
+
+// Whether base + offset of every lane lies in the range this instruction found last, or one that
+// holds its first lane.
+bool in_one_range(Wave& w, const Inst* i, u64 base, const u32* offset, const u32* high, u32 same, u32 size, bool write,
+                  u32 align, Place& p) {
+  const u64 mask = w.exec;
+  Range& known = range_of(w, i);
+  const auto holds = [&](const Range& r) {
+    const u64 low = r.base > base ? r.base - base : 0, end = r.end - size;
+    if (low > UINT32_MAX || r.end < size || end < base + low || base + low < base || !(write ? r.writable : r.readable)) return false;
+    const u64 room = end - base - low, most = UINT32_MAX - low;
+    return rows_within(w, offset, high, same, mask, u32(low), u32(room < most ? room : most), align ? align - 1 : 0);
+  };
+  if (GPU_UNLIKELY(align && (base & (align - 1)))) return false;
+  if (GPU_UNLIKELY(!holds(known))) {
+    const Range* r = w.memory ? w.memory->find(base + offset[__builtin_ctzll(mask)]) : nullptr;
+    if (!r || !holds(*r)) return false;
+    known = *r;
+  }
+  p = {reinterpret_cast<u8*>(base), offset, mask};
+  return true;
+}
+
+}  // namespace
+
+bool GlobalAddress::place(Wave& w, const Inst* i, u32 size, bool write, u32 align, Place& p) {
+  if (GPU_UNLIKELY(w.access || !w.exec)) return false;
+  const u32* v = row(w, i->src[0].code);
+  const u64 offset = u64(i64(i->imm));
+  if (i->src[2].kind == Source::Scalar)  // a 64-bit scalar base and a 32-bit lane offset
+    return in_one_range(w, i, read_scalar<u64>(w, i->src[2]) + offset, v, nullptr, 0, size, write, align, p);
+  const u32 high = v[64 + __builtin_ctzll(w.exec)];
+  return in_one_range(w, i, (u64(high) << 32) + offset, v, v + 64, high, size, write, align, p);
+}
+
+bool FlatAddress::place(Wave& w, const Inst* i, u32 size, bool write, u32 align, Place& p) {
+  if (GPU_UNLIKELY(w.access || !w.exec)) return false;
+  const u32* v = row(w, i->src[0].code);
+  const u32 high = v[64 + __builtin_ctzll(w.exec)], offset = u32(i->imm);
+  if (high == u32(w.private_aperture >> 32)) return false;
+  if (high == u32(w.shared_aperture >> 32)) {
+    if (offset + size > w.lds_bytes || (align && (offset & (align - 1)))) return false;
+    p = {w.lds + offset, v, w.exec};
+    return rows_within(w, v, v + 64, high, w.exec, 0, w.lds_bytes - size - offset, align ? align - 1 : 0);
+  }
+  return in_one_range(w, i, (u64(high) << 32) + offset, v, v + 64, high, size, write, align, p);
+}
+
+bool scratch_place(Wave& w, const Inst* i, u32 size, u32* offset, Place& p) {
+  // Rows of words: offsets are 64 times those of one lane, and fit 32 bits.
+  if (GPU_UNLIKELY(w.access || !w.exec || size > w.scratch_bytes_per_lane || w.scratch_bytes_per_lane >= 1u << 25)) return false;
+  u32 base = u32(i->imm);
+  if (i->src[2].kind == Source::Scalar) base += read_scalar<u32>(w, i->src[2]);
+  const u32 room = w.scratch_bytes_per_lane - size, odd = size >= 4 ? 3 : size - 1;
+  if (i->src[0].kind == Source::Vector) {
+    const u32* v = row(w, i->src[0].code);
+    alignas(64) u32 at_[64];
+    GPU_LANES at_[l] = base + v[l];
+    if (!rows_within(w, at_, nullptr, 0, w.exec, 0, room, odd)) return false;
+    GPU_LANES offset[l] = (at_[l] & ~3u) * 64 + u32(l) * 4 + (at_[l] & 3);
+    p = {w.scratch, offset, w.exec};
+  } else {
+    if (base > room || (base & odd)) return false;
+    GPU_LANES offset[l] = u32(l) * 4;
+    p = {w.scratch + u64(base & ~3u) * 64 + (base & 3), offset, w.exec};
+  }
+  return true;
+}
+
+// The usual buffer: bytes counted, lanes at their offsets.
+bool BufferAddress::place(Wave& w, const Inst* i, u32 size, bool write, u32 align, Place& p) {
+  if (GPU_UNLIKELY(w.access || !w.exec)) return false;
+  const u32* r = &w.sgpr[i->src[2].code];
+  const u32 soffset = read_scalar<u32>(w, i->sbase), records = r[2];
+  const bool swizzle = r[1] >> 31, add_tid = (r[3] >> 23) & 1;
+  const u64 fixed = u64(soffset) + u32(i->imm);
+  if (swizzle || add_tid || i->idxen || !i->offen || fixed + size > records) return false;
+  const u64 base = (r[0] | (u64(r[1] & 0xffff) << 32)) + fixed;
+  const u32* v = row(w, i->src[0].code);
+  return rows_within(w, v, nullptr, 0, w.exec, 0, u32(records - size - fixed), 0) &&
+         in_one_range(w, i, base, v, nullptr, 0, size, write, align, p);
 }
 
 bool GlobalAddress::form(Wave& w, const Inst* i, Access& a) {
@@ -227,9 +304,14 @@ const Inst* scalar_load(Wave& w, const Inst* i) {
   }
   const u8* p = global_byte(w, i, a.address, bytes, false, 0);
   if (!p) return nullptr;
-  u32 v[16];
-  memcpy(v, p, bytes);
-  memcpy(&w.sgpr[i->dst], v, bytes);
+  u32* d = &w.sgpr[i->dst];
+  switch (count) {
+    case 1: memcpy(d, p, 4); break;
+    case 2: memcpy(d, p, 8); break;
+    case 4: memcpy(d, p, 16); break;
+    case 8: memmove(d, p, 32); break;
+    default: memmove(d, p, bytes); break;
+  }
   return next(i);
 }
 

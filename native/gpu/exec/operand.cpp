@@ -30,32 +30,48 @@ int dpp_source(u32 ctrl, int l) {
   }
 }
 
-void dpp(Wave& w, const Inst* i, const u32* p, int rows, u32* room, u64& mask) {
-  u64 write = mask;
-  for (int l = 0; l < 64; ++l) {
-    const bool enabled = ((i->dpp_masks >> (4 + l / 16)) & 1) && ((i->dpp_masks >> ((l / 4) & 3)) & 1);
-    int from = dpp_source(i->dpp_ctrl, l);
-    // A source lane that is switched off counts as out of bounds.
-    if (from >= 0 && !((w.exec >> from) & 1)) from = -1;
-    const bool reads = from >= 0;
-    for (int r = 0; r < rows; ++r) room[64 * r + l] = reads ? p[64 * r + from] : 0;
-    if (!enabled || (!reads && !i->bound_ctrl)) write &= ~(u64(1) << l);
-  }
-  mask = write;
+// The lanes a control reads, for all controls at once.
+struct DppSources {
+  alignas(64) u32 from[64];
+  u64 none = 0;  // lanes that read nothing
+};
+const DppSources& dpp_sources(u32 ctrl) {
+  static const DppSources* table = [] {
+    auto* all = new DppSources[512];
+    for (u32 c = 0; c < 512; ++c)
+      for (int l = 0; l < 64; ++l) {
+        const int from = dpp_source(c, l);
+        all[c].from[l] = u32(from < 0 ? 0 : from);
+        all[c].none |= u64(from < 0) << l;
+      }
+    return all;
+  }();
+  return table[ctrl & 511];
 }
 
-u32 select(u32 x, u32 sel, bool sext) {
-  switch (sel) {
-    case 0: case 1: case 2: case 3: {
-      const u32 v = (x >> (8 * sel)) & 255;
-      return sext ? u32(i32(i8(v))) : v;
-    }
-    case 4: case 5: {
-      const u32 v = (x >> (16 * (sel - 4))) & 0xffff;
-      return sext ? u32(i32(i16(v))) : v;
-    }
-    default: return x;
+void dpp(Wave& w, const Inst* i, const u32* p, int rows, u32* room, u64& mask) {
+  const DppSources& s = dpp_sources(i->dpp_ctrl);
+  // A source lane that is switched off counts as out of bounds.
+  u64 reads = ~s.none;
+  if (w.exec != ~u64(0)) {
+    reads = 0;
+    for (int l = 0; l < 64; ++l) reads |= ((w.exec >> s.from[l]) & 1) << l;
+    reads &= ~s.none;
   }
+  for (int r = 0; r < rows; ++r) {
+    pick_lanes(p + 64 * r, s.from, room + 64 * r);
+    if (reads != ~u64(0)) {
+      alignas(64) u32 m[64];
+      expand(reads, m);
+      GPU_LANES room[64 * r + l] &= m[l];
+    }
+  }
+  u64 enabled = 0;  // row_mask by sixteens, bank_mask by fours
+  for (int n = 0; n < 4; ++n)
+    if ((i->dpp_masks >> (4 + n)) & 1) enabled |= u64(0xffff) << (16 * n);
+  for (int n = 0; n < 4; ++n)
+    if (!((i->dpp_masks >> n) & 1)) enabled &= ~(u64(0x000f000f000f000f) << (4 * n));
+  mask &= enabled & (i->bound_ctrl ? ~u64(0) : reads);
 }
 
 constexpr bool is_sdwa(u8 format) { return format == u8(Format::SDWA); }
@@ -88,8 +104,11 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
     memcpy(room, moved, size_t(rows) * 256);
     p = room;
   }
-  if (is_sdwa(i->format) && k < 2 && (s.sel != 6)) {
-    for (int l = 0; l < 64; ++l) room[l] = select(p[l], s.sel, s.neg_hi != 0);
+  if (is_sdwa(i->format) && k < 2 && s.sel < 6) {
+    // Up so that the field ends at the top, then down again with or without its sign.
+    const u32 down = s.sel < 4 ? 24 : 16, up = s.sel < 4 ? 24 - 8u * s.sel : 16 * (5u - s.sel);
+    if (s.neg_hi) GPU_LANES room[l] = u32(i32(p[l] << up) >> down);
+    else GPU_LANES room[l] = (p[l] << up) >> down;
     p = room;
   }
   if (mod == Mod::Packed16 || mod == Mod::PackedF16) {

@@ -55,8 +55,10 @@ inline const Inst* trap(Wave& w, const Inst* i) {
 }
 
 inline const Inst* jump(Wave& w, const Inst* i, u64 pc) {
-  const Inst* to = static_cast<Program*>(w.program)->at(pc);
-  return to ? to : fault(w, i, FaultKind::Unmapped, pc, 4);
+  auto& program = *static_cast<Program*>(w.program);
+  const Inst* to = program.at(pc);
+  if (!to) return fault(w, i, FaultKind::Unmapped, pc, 4);
+  return w.unchecked && !program.within_registers(w.acc_offset, w.vgpr_count - w.acc_offset) ? stop(w, kRemode, pc) : to;
 }
 inline const Inst* setpc(Wave& w, const Inst* i) { return jump(w, i, read_scalar<u64>(w, i->src[0]) & ~u64(3)); }
 inline const Inst* swappc(Wave& w, const Inst* i) {

@@ -1,11 +1,11 @@
 // Wrappers that run the one-lane bodies of the ISA table over a wave.
 #pragma once
 
-#include "operand.h"
+#include "wide.h"
 
 namespace gpu::GPU_EXEC_NS {
 
-inline const Inst* next(const Inst* i) { return i + i->words; }
+inline const Inst* next(const Inst* i) { return i->next; }
 
 // An Op says: types D, A, B, C; mods; f(a, b, c); optionally sat(a, b, c) for the clamp bit.
 template <class Op>
@@ -27,6 +27,12 @@ inline void each(u32* d, const u32* a, const u32* b, const u32* c) {
     const u32 *a1 = a + 64, *b1 = Op::n > 1 ? b + 64 : b, *c1 = Op::n > 2 ? c + 64 : c;
     GPU_LANES Op::D::put(d + 64, l, Op::f(Op::A::get(a1, l), Op::B::get(b1, l), Op::C::get(c1, l)));
     memcpy(d, low, 256);
+  } else if constexpr (any_wide<typename Op::D, typename Op::A, typename Op::B, typename Op::C>) {
+    Buffers room;
+    alignas(64) u32 out[128];
+    a = wide_in<typename Op::A>(a, room.src[0]), b = wide_in<typename Op::B>(b, room.src[1]), c = wide_in<typename Op::C>(c, room.src[2]);
+    GPU_LANES wide_put<typename Op::D>(out, l, Op::f(wide_get<typename Op::A>(a, l), wide_get<typename Op::B>(b, l), wide_get<typename Op::C>(c, l)));
+    wide_out<typename Op::D>(out, d);
   } else {
     GPU_LANES Op::D::put(d, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l)));
   }
@@ -51,19 +57,24 @@ inline void each_sat(u32* d, const u32* a, const u32* b, const u32* c) {
 
 template <class Op>
 GPU_NOINLINE void valu_general(Wave& w, const Inst* i) {
+  constexpr int times = Op::pairs ? 2 : 1;
   Buffers room;
   u64 mask = w.exec;
-  const u32* a = prepare(w, i, 0, Op::mod_a, Op::A::rows * (Op::pairs ? 2 : 1), room.src[0], mask);
-  const u32* b = prepare(w, i, 1, Op::mod_b, Op::B::rows * (Op::pairs ? 2 : 1), room.src[1], mask);
-  const u32* c = prepare(w, i, 2, Op::mod_c, Op::C::rows * (Op::pairs ? 2 : 1), room.src[2], mask);
+  const u32* a = source(w, i, 0, Op::mod_a, Op::A::rows * times, room.src[0], mask);
+  const u32* b = source(w, i, 1, Op::mod_b, Op::B::rows * times, room.src[1], mask);
+  const u32* c = source(w, i, 2, Op::mod_c, Op::C::rows * times, room.src[2], mask);
   alignas(64) u32 out[128];
+  if (i->plain_dst && mask == ~u64(0)) {
+    each<Op>(row(w, i->dst), a, b, c);
+    return;
+  }
   if constexpr (Op::has_sat) {
     if (i->clamp) each_sat<Op>(out, a, b, c);
     else each<Op>(out, a, b, c);
   } else {
     each<Op>(out, a, b, c);
   }
-  finish(w, i, out, Op::mod_d, Op::D::rows * (Op::pairs ? 2 : 1), mask);
+  finish(w, i, out, Op::mod_d, Op::D::rows * times, mask);
 }
 
 template <class Op>
@@ -86,7 +97,14 @@ GPU_INLINE const Inst* valu(Wave& w, const Inst* i) {
 
 template <class Op>
 inline void compare_rows(u32* d, const u32* a, const u32* b) {
-  GPU_LANES d[l] = Op::f(Op::A::get(a, l), Op::B::get(b, l), 0) ? ~0u : 0u;
+  if constexpr (any_wide<typename Op::A, typename Op::B>) {
+    alignas(64) u32 x[128], y[128], out[64];
+    a = wide_in<typename Op::A>(a, x), b = wide_in<typename Op::B>(b, y);
+    GPU_LANES out[l] = Op::f(wide_get<typename Op::A>(a, l), wide_get<typename Op::B>(b, l), 0) ? ~0u : 0u;
+    reorder(out, d);
+  } else {
+    GPU_LANES d[l] = Op::f(Op::A::get(a, l), Op::B::get(b, l), 0) ? ~0u : 0u;
+  }
 }
 
 template <class Op>
@@ -97,8 +115,8 @@ inline u64 compare(Wave& w, const Inst* i) {
   if (GPU_LIKELY(i->simple)) {
     compare_rows<Op>(out, fetch<typename Op::A>(w, i, 0, room.src[0]), fetch<typename Op::B>(w, i, 1, room.src[1]));
   } else {
-    const u32* a = prepare(w, i, 0, Op::mod_a, Op::A::rows, room.src[0], mask);
-    const u32* b = prepare(w, i, 1, Op::mod_b, Op::B::rows, room.src[1], mask);
+    const u32* a = source(w, i, 0, Op::mod_a, Op::A::rows, room.src[0], mask);
+    const u32* b = source(w, i, 1, Op::mod_b, Op::B::rows, room.src[1], mask);
     compare_rows<Op>(out, a, b);
   }
   return collect(out) & mask;
@@ -120,23 +138,25 @@ inline void write_carry(Wave& w, const Inst* i, const u32* carry, u64 mask) {
   write_pair(w, i->sdst, collect(carry) & mask);
 }
 
-// Op::f returns 33 bits: the result and the carry or borrow.
+// Op::f returns 33 bits: the result and the carry or borrow. Which of the three sums it is, is all
+// there is to know: in words they are quicker.
 template <class Op, bool kIn>
 GPU_INLINE const Inst* carry(Wave& w, const Inst* i) {
+  constexpr bool add = Op::f(1, 1, 0) == 2, swapped = !add && Op::f(0, 1, 0) == 1;
   Buffers room;
   u64 mask = w.exec;
-  const u32* a = prepare(w, i, 0, Mod::Int, 1, room.src[0], mask);
-  const u32* b = prepare(w, i, 1, Mod::Int, 1, room.src[1], mask);
+  const u32* a = source(w, i, 0, Mod::Int, 1, room.src[0], mask);
+  const u32* b = source(w, i, 1, Mod::Int, 1, room.src[1], mask);
   alignas(64) u32 in[64], out[64], flag[64];
   if constexpr (kIn) expand(scalar_pair(w, i->src[2]), in);
   GPU_LANES {
-    const u64 r = Op::f(a[l], b[l], kIn ? in[l] & 1u : 0u);
-    out[l] = u32(r);
-    flag[l] = u32(r >> 32);  // the borrow is all ones, a carry is 1
+    const u32 x = swapped ? b[l] : a[l], y = swapped ? a[l] : b[l], k = kIn ? in[l] & 1u : 0u;
+    const u32 s = add ? x + y : x - y, r = add ? s + k : s - k;
+    const u32 first = add ? s < x : x < y, second = add ? r < s : s < k;
+    out[l] = r;
+    flag[l] = u32(0) - (first | second);
   }
-  GPU_LANES flag[l] = flag[l] << 31;
   if (i->clamp) {
-    const bool add = Op::f(1, 1, 0) == 2;
     for (int l = 0; l < 64; ++l)
       if (flag[l]) out[l] = add ? ~0u : 0u;
   }
@@ -153,47 +173,67 @@ GPU_INLINE const Inst* carry(Wave& w, const Inst* i) {
 inline const Inst* cndmask(Wave& w, const Inst* i) {
   Buffers room;
   u64 mask = w.exec;
-  const u32* a = prepare(w, i, 0, Mod::F32, 1, room.src[0], mask);
-  const u32* b = prepare(w, i, 1, Mod::F32, 1, room.src[1], mask);
+  const u32* a = source(w, i, 0, Mod::F32, 1, room.src[0], mask);
+  const u32* b = source(w, i, 1, Mod::F32, 1, room.src[1], mask);
   alignas(64) u32 pick[64], out[64];
   expand(scalar_pair(w, i->src[2]), pick);
-  GPU_LANES out[l] = (b[l] & pick[l]) | (a[l] & ~pick[l]);
-  finish(w, i, out, Mod::F32, 1, mask);
+  const bool all = mask == ~u64(0) && i->plain_dst;
+  u32* d = all ? row(w, i->dst) : out;
+  GPU_LANES d[l] = (b[l] & pick[l]) | (a[l] & ~pick[l]);
+  if (!all) finish(w, i, out, Mod::F32, 1, mask);
   return next(i);
 }
 
 // Bodies with a per-lane flag that goes to sdst.
 template <class Op>
 GPU_INLINE const Inst* div_scale(Wave& w, const Inst* i) {
+  using D = typename Op::D;
+  using A = typename Op::A;
+  using B = typename Op::B;
+  using C = typename Op::C;
   Buffers room;
   u64 mask = w.exec;
-  const u32* a = prepare(w, i, 0, Op::mod_a, Op::A::rows, room.src[0], mask);
-  const u32* b = prepare(w, i, 1, Op::mod_b, Op::B::rows, room.src[1], mask);
-  const u32* c = prepare(w, i, 2, Op::mod_c, Op::C::rows, room.src[2], mask);
+  const u32* a = source(w, i, 0, Op::mod_a, A::rows, room.src[0], mask);
+  const u32* b = source(w, i, 1, Op::mod_b, B::rows, room.src[1], mask);
+  const u32* c = source(w, i, 2, Op::mod_c, C::rows, room.src[2], mask);
   alignas(64) u32 out[128], flag[64];
-  GPU_LANES {
-    bool carry = false;
-    Op::D::put(out, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l), carry));
-    flag[l] = carry ? ~0u : 0u;
+  if constexpr (any_wide<D, A, B, C>) {
+    alignas(64) u32 x[128], y[128], z[128], o[128], f[64];
+    a = wide_in<A>(a, x), b = wide_in<B>(b, y), c = wide_in<C>(c, z);
+    GPU_LANES {
+      bool carry = false;
+      wide_put<D>(o, l, Op::f(wide_get<A>(a, l), wide_get<B>(b, l), wide_get<C>(c, l), carry));
+      f[l] = carry ? ~0u : 0u;
+    }
+    wide_out<D>(o, out);
+    reorder(f, flag);
+  } else {
+    GPU_LANES {
+      bool carry = false;
+      D::put(out, l, Op::f(A::get(a, l), B::get(b, l), C::get(c, l), carry));
+      flag[l] = carry ? ~0u : 0u;
+    }
   }
   write_carry(w, i, flag, mask);
-  finish(w, i, out, Op::mod_d, Op::D::rows, mask);
+  finish(w, i, out, Op::mod_d, D::rows, mask);
   return next(i);
 }
 // Bodies with a per-lane flag read from VCC.
 template <class Op>
 GPU_INLINE const Inst* div_fmas(Wave& w, const Inst* i) {
+  struct Plain : Op {
+    static typename Op::D::V f(typename Op::A::V a, typename Op::B::V b, typename Op::C::V c) { return Op::f(a, b, c, false); }
+  };
   Buffers room;
   u64 mask = w.exec;
-  const u32* a = prepare(w, i, 0, Op::mod_a, Op::A::rows, room.src[0], mask);
-  const u32* b = prepare(w, i, 1, Op::mod_b, Op::B::rows, room.src[1], mask);
-  const u32* c = prepare(w, i, 2, Op::mod_c, Op::C::rows, room.src[2], mask);
+  const u32* a = source(w, i, 0, Op::mod_a, Op::A::rows, room.src[0], mask);
+  const u32* b = source(w, i, 1, Op::mod_b, Op::B::rows, room.src[1], mask);
+  const u32* c = source(w, i, 2, Op::mod_c, Op::C::rows, room.src[2], mask);
   alignas(64) u32 out[128];
-  if (w.vcc == 0) {
-    GPU_LANES Op::D::put(out, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l), false));
-  } else {
-    for (int l = 0; l < 64; ++l)
-      Op::D::put(out, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l), (w.vcc >> l) & 1));
+  each<Plain>(out, a, b, c);
+  for (u64 m = w.vcc & mask; m; m &= m - 1) {
+    const int l = __builtin_ctzll(m);
+    Op::D::put(out, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l), true));
   }
   finish(w, i, out, Op::mod_d, Op::D::rows, mask);
   return next(i);
@@ -218,16 +258,25 @@ inline const Inst* writelane(Wave& w, const Inst* i) {
   row(w, i->dst)[scalar_value(w, i->src[1]) & 63] = scalar_value(w, i->src[0]);
   return next(i);
 }
+// For each lane the mask of those below it, by words.
+struct LanesBelow {
+  alignas(64) u32 word[2][64];
+  constexpr LanesBelow() : word{} {
+    for (int l = 0; l < 64; ++l) {
+      const u64 below = (u64(1) << l) - 1;
+      word[0][l] = u32(below), word[1][l] = u32(below >> 32);
+    }
+  }
+};
+inline constexpr LanesBelow kLanesBelow;
 inline const Inst* mbcnt(Wave& w, const Inst* i, bool high) {
   Buffers room;
   u64 mask = w.exec;
-  const u32* a = prepare(w, i, 0, Mod::Int, 1, room.src[0], mask);
-  const u32* b = prepare(w, i, 1, Mod::Int, 1, room.src[1], mask);
+  const u32* a = source(w, i, 0, Mod::Int, 1, room.src[0], mask);
+  const u32* b = source(w, i, 1, Mod::Int, 1, room.src[1], mask);
   alignas(64) u32 out[64];
-  for (int l = 0; l < 64; ++l) {
-    const u64 below = (u64(1) << l) - 1;
-    out[l] = u32(__builtin_popcount(a[l] & u32(high ? below >> 32 : below))) + b[l];
-  }
+  const u32* below = kLanesBelow.word[high];
+  GPU_LANES out[l] = popcount32(a[l] & below[l]) + b[l];
   finish(w, i, out, Mod::Int, 1, mask);
   return next(i);
 }

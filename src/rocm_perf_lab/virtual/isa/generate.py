@@ -202,7 +202,8 @@ def _valu_struct(op: Op) -> str:
     has_sat = "sat" in op.params
     text += f"  static constexpr bool halves = {str(halves).lower()}, pairs = {str(pairs).lower()}, has_sat = {str(has_sat).lower()};\n"
     text += f"  static constexpr int n = {n};\n"
-    text += f"  static {result} f({arguments}{flag}) {{ return {op.body}; }}\n"
+    constant = "constexpr " if op.kind in ("carry_out", "carry_in") else ""
+    text += f"  static {constant}{result} f({arguments}{flag}) {{ return {op.body}; }}\n"
     if has_sat:
         text += f"  static {result} sat({arguments}) {{ return {op.params['sat']}; }}\n"
     return text + "};\n"
