@@ -34,6 +34,7 @@ def test_kernels_of_known_bottleneck_get_their_verdicts(tmp_path: Path) -> None:
     folder = profile(build(PROGRAMS / "profile_known.cpp", tmp_path), tmp_path)
     kernels = document(folder, "analysis.json")["kernels"]
     found = {k["kernel"].partition("(")[0]: k["bottleneck"] for k in kernels}
+    found.pop("__amd_rocclr_fillBufferAligned")  # the runtime's, for hipMemset
     assert found == VERDICTS
 
 
@@ -101,7 +102,8 @@ def test_the_flops_of_a_matrix_product_are_2mnk(tmp_path: Path) -> None:
     n = 64
     program = build(REPOSITORY / "examples" / "gemm.cpp", tmp_path)
     folder = profile(program, tmp_path, "--kernel", "gemm_mfma", args=["-n", str(n), "-k", "mfma"])
-    (kernel,) = document(folder, "roofline.json")["kernels"]
+    kernels = document(folder, "roofline.json")["kernels"]
+    (kernel,) = (k for k in kernels if "gemm_mfma" in k["kernel"])
     assert kernel["flops_by_type"]["mfma_f16"]["value"] == 2 * n**3
 
 

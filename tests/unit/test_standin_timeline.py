@@ -227,3 +227,50 @@ def test_laws_of_any_program(steps: list[tuple[str, int, int, int, int, int]]) -
 
 def spans_of(launches: list[LaunchSpan], stream: int) -> list[tuple[int, int]]:
     return [(span.start, span.end) for span in launches if span.stream == stream]
+
+
+# --- memory sets ---------------------------------------------------------------------------
+
+
+def fills(program: Program) -> list[tuple[int, bool]]:
+    return [(span.size, span.plane) for span in program.run().fills]
+
+
+def argument(name: str, value: object, kind: str = "size_t") -> tuple[str, str, str]:
+    return (kind, name, str(value))
+
+
+def test_a_memset_is_work_of_the_runtime_with_the_bytes_it_sets() -> None:
+    program = Program()
+    program.call("hipMemset", argument("sizeBytes", 4096))
+    program.call("hipMemsetD32Async", argument("count", 100))
+    program.call("hipMemset2D", argument("width", 64), argument("height", 10))
+    program.call("hipMemset3D", argument("extent", "{64, 10, 4}", "hipExtent"))
+    program.call("hipMemset", argument("sizeBytes", 0))
+    assert fills(program) == [(4096, False), (400, False), (640, True), (2560, True)]
+
+
+def test_a_kernel_waits_for_the_memset_before_it_in_its_stream() -> None:
+    program = Program()
+    program.call("hipMemsetAsync", argument("sizeBytes", 1 << 30))
+    program.launch()
+    line = program.run()
+    assert line.launches[0].start >= line.fills[0].end
+
+
+def test_what_is_captured_into_a_graph_is_not_work_yet() -> None:
+    program = Program()
+    first, second = program.stream(0x100), program.stream(0x200)
+
+    def on(stream: int, name: str, *more: tuple[str, str, str]) -> None:
+        program.call(name, argument("stream", hex(stream), "hipStream_t"), *more)
+
+    event = argument("event", "0x900", "hipEvent_t")
+    on(first, "hipStreamBeginCapture")
+    on(first, "hipMemsetAsync", argument("sizeBytes", 4096))
+    on(first, "hipEventRecord", event)
+    on(second, "hipStreamWaitEvent", event)  # joins the capture
+    on(second, "hipMemsetAsync", argument("sizeBytes", 4096))
+    on(first, "hipStreamEndCapture")
+    on(second, "hipMemsetAsync", argument("sizeBytes", 8192))
+    assert fills(program) == [(8192, False)]

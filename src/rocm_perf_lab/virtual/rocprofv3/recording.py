@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,12 +15,20 @@ from rocm_perf_lab.virtual.rocprofv3.agents import Gpu
 from rocm_perf_lab.virtual.rocprofv3.counters import Catalogue, Wanted
 from rocm_perf_lab.virtual.rocprofv3.log import Code, Outcome, ProcessLog, Symbol
 from rocm_perf_lab.virtual.rocprofv3.options import Pass
-from rocm_perf_lab.virtual.rocprofv3.timeline import Timeline, direction
+from rocm_perf_lab.virtual.rocprofv3.timeline import (
+    FILL_WORKGROUP,
+    FillSpan,
+    Timeline,
+    direction,
+    fill_groups,
+)
 
 _DIRECTIONS = {"H": "HOST", "D": "DEVICE"}
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 _FIRST_HOST_ADDRESS = 0x7000_0000_0000
 _LOWEST_ADDRESS = 0x10000
+# The runtime's own kernels, under numbers that are no kernel object's.
+_FILLS = {-1: "__amd_rocclr_fillBufferAligned", -2: "__amd_rocclr_fillBufferAligned2D"}
 
 
 @dataclass(frozen=True)
@@ -101,6 +109,9 @@ class Recording:
                 next((k for k in known.kernels if k.name == symbol.name), None) if known else None
             )
             rows[symbol.kernel] = self._row(len(rows) + 1, code, symbol, kernel)
+        for number in sorted({_fill_kernel(span) for span in self.line.fills}, reverse=True):
+            name = _FILLS[number]
+            rows[number] = self._row(len(rows) + 1, 0, Symbol(number, name, name, 0), None)
         return rows
 
     def _code_of(self, symbol: Symbol) -> int:
@@ -185,7 +196,28 @@ class Recording:
                     values=self._values(launch.agent, self.log.outcomes[launch.number]),
                 )
             )
-        return rows
+        return [*rows, *(self._fills() if "kernel" in p.traces else ())]
+
+    def _fills(self) -> Iterator[Dispatch]:
+        """Timed, but not counted: no code of the runtime's kernels is executed here."""
+        units = {gpu.number: int(gpu.extdata["cu_count"]) for gpu in self.gpus}
+        last = max((launch.number for launch in self.log.launches), default=0)
+        queues = {span.stream: span.launch.queue for span in self.line.launches}
+        for number, span in enumerate(self.line.fills, last + 1):
+            groups = fill_groups(span.size, units[span.agent])
+            yield Dispatch(
+                kernel=self.kernels[_fill_kernel(span)].number,
+                agent=span.agent,
+                start=span.start,
+                end=span.end,
+                workgroup=(FILL_WORKGROUP, 1, 1),
+                grid=(FILL_WORKGROUP * groups, 1, 1),
+                queue=queues.get(span.stream, 1),
+                stream=span.stream,
+                tid=self.thread(span.thread),
+                correlation=span.call.correlation,
+                dispatch_id=number,
+            )
 
     def _values(self, agent: int, outcome: Outcome) -> list[Value]:
         if not outcome.counters or self.catalogue is None:
@@ -246,6 +278,10 @@ class Recording:
                 )
             )
         return rows
+
+
+def _fill_kernel(span: FillSpan) -> int:
+    return -2 if span.plane else -1
 
 
 def _category(name: str) -> str:

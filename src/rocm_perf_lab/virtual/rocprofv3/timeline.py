@@ -9,6 +9,8 @@ is not modelled: it takes a fixed time. docs/virtual-profiling.md describes the 
 from __future__ import annotations
 
 import bisect
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,6 +20,9 @@ from rocm_perf_lab.virtual.rocprofv3.log import Call, Launch, Memory, ProcessLog
 
 NON_BLOCKING = 1  # hipStreamNonBlocking
 LEGACY, PER_THREAD = 1, 2  # hipStreamLegacy, hipStreamPerThread
+# The runtime's fill kernel (ROCm clr, KernelBlitManager::fillBuffer1D): 16 bytes to a work-item.
+FILL_ITEM_BYTES, FILL_WORKGROUP = 16, 256
+_ELEMENT_BITS = re.compile(r"D(8|16|32)(Async)?$")  # hipMemsetD32 counts words, hipMemset bytes
 STAGED_BYTES = 64 << 10  # a pageable source up to this size is copied aside by the call
 
 DEVICE_SYNC = frozenset(
@@ -43,6 +48,7 @@ class Stream:
     legacy: bool = False
     done: int = 0  # when its work so far ends
     waits: int = 0  # what events make its next work wait for
+    capturing: bool = False  # into a graph: calls submit nothing
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,20 @@ class CopySpan:
 
 
 @dataclass(frozen=True)
+class FillSpan:
+    """hipMemset, which AMD's runtime does with a kernel of its own."""
+
+    call: Call
+    thread: int
+    stream: int
+    agent: int
+    size: int
+    plane: bool  # rows with a pitch
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class MemorySpan:
     memory: Memory
     thread: int
@@ -86,6 +106,7 @@ class Timeline:
     calls: list[CallSpan] = field(default_factory=list)
     launches: list[LaunchSpan] = field(default_factory=list)
     copies: list[CopySpan] = field(default_factory=list)
+    fills: list[FillSpan] = field(default_factory=list)
     memory: list[MemorySpan] = field(default_factory=list)
 
 
@@ -161,6 +182,7 @@ class _Simulation:
         self.by_number: dict[tuple[int, int], StreamKey] = {}  # device, HIP's number
         self.created: dict[int, list[StreamKey]] = {}
         self.events: dict[int, int] = {}
+        self.captured_events: set[int] = set()
         self.engines: dict[tuple[str, int], int] = {}
         self.queue_done: dict[tuple[int, int], int] = {}
         self.pinned: list[tuple[int, int]] = []  # begin, end of host memory the device can reach
@@ -183,6 +205,7 @@ class _Simulation:
                 self._return(thread.stack[-1][0])
         ends = [span.end for group in (self.line.calls, self.line.launches) for span in group]
         ends += [span.end for span in self.line.copies]
+        ends += [span.end for span in self.line.fills]
         self.line.end = max(ends, default=self.line.start) + self.costs.call_ns
         self.line.calls.sort(key=lambda span: span.call.correlation)
         return self.line
@@ -236,13 +259,25 @@ class _Simulation:
             self._wait(thread, self._stream_done(self._stream_of(call, thread)))
         elif name in ("hipEventSynchronize", "hipEventQuery"):
             self._wait(thread, self.events.get(call.of_type("hipEvent_t") or 0, 0))
+        elif name == "hipStreamBeginCapture":
+            self._stream_of(call, thread).capturing = True
+        elif name == "hipStreamEndCapture":
+            for captured in self.streams.values():
+                captured.capturing = False
+            self.captured_events.clear()
         elif name in RECORD:
-            stream = self._stream_of(call, thread)
-            self.events[call.of_type("hipEvent_t") or 0] = self._stream_done(stream)
+            stream, event = self._stream_of(call, thread), call.of_type("hipEvent_t") or 0
+            if stream.capturing:
+                self.captured_events.add(event)
+                return
+            self.captured_events.discard(event)
+            self.events[event] = self._stream_done(stream)
         elif name == "hipStreamWaitEvent":
-            done = self.events.get(call.of_type("hipEvent_t") or 0, 0)
-            stream = self._stream_of(call, thread)
-            if done > stream.done:
+            stream, event = self._stream_of(call, thread), call.of_type("hipEvent_t") or 0
+            if event in self.captured_events:
+                stream.capturing = True
+            done = self.events.get(event, 0)
+            if not stream.capturing and done > stream.done:
                 stream.waits = max(stream.waits, done + self.costs.signal_ns)
         elif name.startswith(("hipStreamCreate", "hipExtStreamCreate")):
             self._create(call, thread)
@@ -376,14 +411,33 @@ class _Simulation:
         return at >= 0 and address < self.pinned[at][1]
 
     def _fill(self, call: Call, thread: _Thread) -> None:
-        """hipMemset: the runtime's own work in the stream; the host waits unless it is Async."""
-        size = call.number("sizeBytes", "count", "width") or 0
-        size *= call.number("height") or 1
+        """hipMemset: a kernel of the runtime's; the host waits unless the call is Async."""
         stream = self._stream_of(call, thread)
+        size, plane = _filled(call)
+        if stream.capturing or not size:
+            return
         ready = self._ready(stream, thread.clock + self.costs.submit_to_start_ns)
-        stream.done = ready + self.costs.copy_ns("FILL", size)
+        if self.serialise:
+            ready = max(ready, self.last_dispatch + self.costs.between_kernels_ns)
+        duration = self.costs.copy_ns("FILL", size)
+        units = self.units.get(stream.device)
+        start = units.place(ready, duration, fill_groups(size, units.total)) if units else ready
+        stream.done = end = start + duration
+        self.last_dispatch = max(self.last_dispatch, end)
+        self.line.fills.append(
+            FillSpan(
+                call=call,
+                thread=thread.number,
+                stream=stream.number,
+                agent=stream.device,
+                size=size,
+                plane=plane,
+                start=start,
+                end=end,
+            )
+        )
         if "Async" not in call.name:
-            self._wait(thread, stream.done)
+            self._wait(thread, end)
 
     def _memory(self, memory: Memory) -> None:
         thread = self._thread(memory.thread)
@@ -392,6 +446,20 @@ class _Simulation:
         if memory.size is not None and memory.agent not in self.gpus:
             bisect.insort(self.pinned, (memory.address, memory.address + memory.size))
         self.line.memory.append(MemorySpan(memory, thread.number, begun, thread.clock))
+
+
+def _filled(call: Call) -> tuple[int, bool]:
+    """Bytes that a hipMemset sets, and whether they are rows with a pitch."""
+    box = [int(n) for n in re.findall(r"\d+", call.text("extent") or "")]  # "{512, 16, 4}"
+    elements = call.number("sizeBytes", "count", "width") or 0
+    sides = box if len(box) == 3 else [elements, call.number("height") or 1]
+    bits = _ELEMENT_BITS.search(call.name)
+    return math.prod(sides) * (int(bits[1]) // 8 if bits else 1), math.prod(sides[1:]) > 1
+
+
+def fill_groups(size: int, compute_units: int) -> int:
+    """Workgroups of the runtime's fill kernel: one to a compute unit unless the memory is small."""
+    return min(compute_units, -(-size // (FILL_ITEM_BYTES * FILL_WORKGROUP)))
 
 
 def direction(transfer: Transfer, gpus: list[int]) -> str:
