@@ -58,6 +58,7 @@ class Models final : public gpu::Profiler {
     gpu::ProfileRequest wanted;
     wanted.timing = true;
     wanted.counters = word & kWantCounters;
+    wanted.only = &config().counter_names;
     wanted.att = word & kWantAtt;
     wanted.att_select = {config().target_cu, config().se_mask, config().simd_mask};
     return wanted;
@@ -86,7 +87,6 @@ class Models final : public gpu::Profiler {
     line.open("counters", '{');
     for (const gpu::CounterValue& value : profile.counters) {
       const std::string_view name = value.name;
-      if (!config().counter_names.count(name)) continue;
       if (name != current) {
         if (!current.empty()) line.append(']');
         line.open(name, '[');

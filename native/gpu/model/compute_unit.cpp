@@ -29,7 +29,7 @@ void WorkSource::refill(ComputeUnit& cu, uint64_t time, uint32_t engine) {
 }
 
 ComputeUnit::ComputeUnit(const Parameters& parameters, const StaticTable& table, XccMemory& memory, const Residency& residency,
-                         uint32_t sqc)
+                         uint32_t sqc, WaveSlots& slots)
     : parameters_(parameters),
       table_(table),
       memory_(memory),
@@ -37,7 +37,9 @@ ComputeUnit::ComputeUnit(const Parameters& parameters, const StaticTable& table,
       sqc_(sqc),
       l1_sets_(std::max<uint32_t>(1, uint32_t(parameters.l1_bytes / kLineBytes / parameters.l1_ways))),
       l1_(l1_sets_, parameters.l1_ways),
-      l1_ready_(l1_.size()) {
+      l1_ready_(l1_.size()),
+      slots_(slots) {
+  for (SimWave& wave : slots_) wave.trace = nullptr;
   ready_.fill(kNever);
   simd_next_.fill(kNever);
 }

@@ -31,12 +31,41 @@ struct Residency {
   uint32_t waves_per_simd = 8, groups_per_cu = 16, lds_per_group = 0, lds_per_cu = 65536;
 };
 
+// A wave in a slot of a compute unit.
+struct SimWave {
+  static constexpr uint64_t kNoBlock = ~uint64_t(0) - 1;
+  struct Open { uint64_t done; uint32_t step; };
+  const WaveTrace* trace = nullptr;
+  const uint32_t *step = nullptr, *steps_end = nullptr;
+  const uint64_t* data = nullptr;
+  uint64_t start = 0, stores_done = 0, arrived = 0, block = kNoBlock;
+  uint32_t group = 0, simd = 0, slot = 0;
+  // Open operations, oldest first.
+  std::array<Open, 64> vm, lgkm;
+  uint32_t vm_head = 0, vm_count = 0, lgkm_head = 0, lgkm_count = 0;
+  struct Result { RegisterSpan span; uint64_t ready = 0; };
+  std::array<Result, 4> results{};  // of matrix instructions in flight
+  uint32_t result_at = 0;
+  uint64_t results_until = 0;
+  int32_t att = -1;
+  uint64_t att_until = 0;
+  void reset() {  // the rings need no clearing
+    vm_head = vm_count = lgkm_head = lgkm_count = result_at = 0;
+    results = {};
+    stores_done = results_until = 0;
+    block = kNoBlock;
+    att = -1;
+  }
+};
+// Large, so they are kept from one dispatch to the next.
+using WaveSlots = std::array<SimWave, 40>;
+
 struct WorkSource;  // the workgroups of an XCD still to start
 
 class ComputeUnit {
  public:
   ComputeUnit(const Parameters& parameters, const StaticTable& table, XccMemory& memory,
-              const Residency& residency, uint32_t sqc);
+              const Residency& residency, uint32_t sqc, WaveSlots& slots);
 
   bool fits(uint32_t waves) const;
   // Places a workgroup; its waves start at `time`, one every `interval` cycles.
@@ -56,31 +85,8 @@ class ComputeUnit {
 
  private:
   static constexpr uint64_t kNever = ~uint64_t(0);
-  static constexpr uint32_t kSimds = 4, kMaxWaves = 40;
-  struct Open { uint64_t done; uint32_t step; };
-  struct SimWave {
-    const WaveTrace* trace = nullptr;
-    const uint32_t *step = nullptr, *steps_end = nullptr;
-    const uint64_t* data = nullptr;
-    uint64_t start = 0, stores_done = 0, arrived = 0, block = kNever - 1;
-    uint32_t group = 0, simd = 0, slot = 0;
-    // Open operations, oldest first.
-    std::array<Open, 64> vm, lgkm;
-    uint32_t vm_head = 0, vm_count = 0, lgkm_head = 0, lgkm_count = 0;
-    struct Result { RegisterSpan span; uint64_t ready = 0; };
-    std::array<Result, 4> results{};  // of matrix instructions in flight
-    uint32_t result_at = 0;
-    uint64_t results_until = 0;
-    int32_t att = -1;
-    uint64_t att_until = 0;
-    void reset() {  // the rings need no clearing
-      vm_head = vm_count = lgkm_head = lgkm_count = result_at = 0;
-      results = {};
-      stores_done = results_until = 0;
-      block = kNever - 1;
-      att = -1;
-    }
-  };
+  static constexpr uint32_t kSimds = 4, kMaxWaves = std::tuple_size_v<WaveSlots>;
+  using Open = SimWave::Open;
   struct SimGroup { uint32_t live = 0, arrived = 0; uint64_t latest = 0; std::array<uint8_t, 16> members{}; uint32_t size = 0; };
 
   void step(uint32_t w, uint64_t now, WorkSource& source);
@@ -104,7 +110,7 @@ class ComputeUnit {
   TagCache l1_;
   std::vector<uint64_t> l1_ready_;
 
-  std::array<SimWave, kMaxWaves> slots_;
+  WaveSlots& slots_;
   std::array<uint64_t, kMaxWaves> ready_;
   std::array<uint32_t, kMaxWaves> slot_uses_{};
   std::array<SimGroup, 40> groups_;

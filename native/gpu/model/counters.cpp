@@ -188,7 +188,7 @@ const SqcCounter kSqc[] = {
 
 // One per XCD, or per shader engine: the dispatch's length.
 constexpr const char* kPerXcc[] = {"GRBM_COUNT", "GRBM_GUI_ACTIVE"};
-constexpr const char* kPerEngine[] = {"SQ_BUSY_CYCLES", "SQ_CYCLES"};  // in the order count() takes them
+constexpr const char* kPerEngine[] = {"SQ_BUSY_CYCLES", "SQ_CYCLES"};  // in the order of count()
 
 // gfx90a counts no FP8 or XF32 matrix operations.
 bool known(const char* name, bool gfx90a) {
@@ -236,46 +236,58 @@ std::vector<CounterValue> count(const CounterInput& input) {
   const DeviceModel& device = input.device;
   const bool gfx90a = device.architecture == "gfx90a";
   const uint32_t engines = engines_per_xcc(device), cus = cus_per_xcc(device);
+  const auto asked = [&](const char* name) { return name && (!input.only || input.only->contains(std::string_view(name))); };
+  const auto chosen = [](const auto& table, auto&& wanted) {
+    std::vector<const std::remove_reference_t<decltype(table[0])>*> rows;
+    for (const auto& row : table)
+      if (wanted(row)) rows.push_back(&row);
+    return rows;
+  };
+  const auto named = [&](const auto& counter) { return asked(counter.name); };
+  const auto exact_counters = chosen(kExact, [&](const auto& c) { return known(c.name, gfx90a) && asked(c.name); });
+  const auto sq_counters = chosen(kSq, named), vector_counters = chosen(kVectorMemory, named);
+  const auto tcc_counters = chosen(kTcc, [&](const auto& c) { return asked(tcc_name(c, gfx90a)); });
+  const auto sqc_counters = chosen(kSqc, named);
   for (uint32_t x = 0; x < device.xccs; ++x) {
     const XccResult& from = input.simulation.xccs[input.source_xcc[x]];
     const double scale = input.scale[x], memory_scale = input.memory_scale[x];
-    for (const char* name : kPerXcc) out.push_back({name, x, 0, 0, double(input.cycles)});
+    for (const char* name : kPerXcc)
+      if (asked(name)) out.push_back({name, x, 0, 0, double(input.cycles)});
     for (uint32_t e = 0; e < engines; ++e) {
       const EngineCounts& exact = input.engines[x * engines + e];
-      for (const auto& counter : kExact)
-        if (known(counter.name, gfx90a)) out.push_back({counter.name, x, e, 0, double(counter.value(exact))});
+      for (const auto* counter : exact_counters) out.push_back({counter->name, x, e, 0, double(counter->value(exact))});
       uint64_t busy = 0;
       for (uint32_t i = e; i < from.cus.size(); i += engines) busy = std::max(busy, from.cus[i].busy_cycles);
-      out.push_back({kPerEngine[0], x, e, 0, std::min(double(input.cycles), std::round(double(busy) * std::min(scale, 1.0)))});
-      out.push_back({kPerEngine[1], x, e, 0, double(input.cycles)});
-      for (const auto& counter : kSq) {
+      const double lengths[] = {std::min(double(input.cycles), std::round(double(busy) * std::min(scale, 1.0))), double(input.cycles)};
+      for (size_t k = 0; k < std::size(kPerEngine); ++k)
+        if (asked(kPerEngine[k])) out.push_back({kPerEngine[k], x, e, 0, lengths[k]});
+      for (const auto* counter : sq_counters) {
         double total = 0;
-        for (uint32_t i = e; i < from.cus.size(); i += engines) total += counter.value(from.cus[i]);
-        out.push_back({counter.name, x, e, 0, std::round(total * scale)});
+        for (uint32_t i = e; i < from.cus.size(); i += engines) total += counter->value(from.cus[i]);
+        out.push_back({counter->name, x, e, 0, std::round(total * scale)});
       }
     }
     // Compute units that were not simulated share what the simulated ones stand for.
     const uint32_t simulated = uint32_t(from.cus.size());
     for (uint32_t i = 0; i < cus; ++i)
-      for (const auto& counter : kVectorMemory) {
+      for (const auto* counter : vector_counters) {
         double value = 0;
-        if (simulated == cus) value = counter.value(from.cus[i]);
+        if (simulated == cus) value = counter->value(from.cus[i]);
         else {
-          for (const CuCounts& c : from.cus) value += counter.value(c);
+          for (const CuCounts& c : from.cus) value += counter->value(c);
           value /= cus;
         }
-        out.push_back({counter.name, x, i % engines, i / engines, std::round(value * memory_scale)});
+        out.push_back({counter->name, x, i % engines, i / engines, std::round(value * memory_scale)});
       }
     for (uint32_t channel = 0; channel < input.parameters.l2_channels; ++channel)
-      for (const auto& counter : kTcc)
-        if (const char* name = tcc_name(counter, gfx90a)) {
-          const double value = channel < from.channels.size() ? double(counter.value(from.channels[channel])) : 0;
-          out.push_back({name, x, 0, channel, std::round(value * memory_scale)});
-        }
-    for (const auto& counter : kSqc) {
+      for (const auto* counter : tcc_counters) {
+        const double value = channel < from.channels.size() ? double(counter->value(from.channels[channel])) : 0;
+        out.push_back({tcc_name(*counter, gfx90a), x, 0, channel, std::round(value * memory_scale)});
+      }
+    for (const auto* counter : sqc_counters) {
       double total = 0;
-      for (const SqcCounts& c : from.sqcs) total += double(counter.value(c));
-      out.push_back({counter.name, x, 0, 0, std::round(total * scale)});
+      for (const SqcCounts& c : from.sqcs) total += double(counter->value(c));
+      out.push_back({counter->name, x, 0, 0, std::round(total * scale)});
     }
   }
   return in_order(out, modelled_counters(device.architecture));

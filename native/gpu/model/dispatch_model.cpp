@@ -183,6 +183,7 @@ DispatchProfile DispatchModel::profile(unsigned threads) {
   profile.detailed_fraction = executed ? double(detailed) / double(executed) : 1;
   if (request.counters) {
     counting.cycles = profile.cycles;
+    counting.only = request.only;
     profile.counters = count(counting);
   }
   profile.waves = std::move(simulated.waves);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ struct AttSelect {
 struct ProfileRequest {
   bool timing = false;
   bool counters = false;
+  const std::set<std::string, std::less<>>* only = nullptr;  // of the counters, by name; nullptr: all
   bool att = false;
   AttSelect att_select;
   // Wave-instructions simulated in detail at most; 0: the model's own limit.

@@ -15,7 +15,7 @@ constexpr size_t kWorthThreads = 100'000;
 
 class XccSimulation {
  public:
-  XccSimulation(const SimulationInput& input, uint32_t xcc, XccMemory& memory) : input_(input), memory_(memory) {
+  XccSimulation(const SimulationInput& input, uint32_t xcc, DeviceState& state) : input_(input), memory_(*state.memory[xcc]) {
     const uint32_t engines = engines_per_xcc(input.device), all = cus_per_xcc(input.device);
     const uint32_t count = input.compute_units[xcc];
     share_ = double(count) / all;
@@ -29,7 +29,9 @@ class XccSimulation {
     for (uint32_t i = 0; i < needed; ++i) {
       // Compute units switched off at manufacture leave their scalar caches to one neighbour.
       const uint32_t sqc = uint32_t(uint64_t(i) * input.parameters.sqcs_per_xcc / all);
-      auto cu = std::make_unique<ComputeUnit>(input.parameters, input.table, memory, input.residency, sqc);
+      std::unique_ptr<WaveSlots>& slots = state.slots[size_t{xcc} * all + i];
+      if (!slots) slots = std::make_unique<WaveSlots>();
+      auto cu = std::make_unique<ComputeUnit>(input.parameters, input.table, memory_, input.residency, sqc, *slots);
       cu->shader_engine = xcc * engines + i % engines;
       cu->cu = i / engines;
       if (input.att && (input.att_select.se_mask >> cu->shader_engine & 1)) {
@@ -96,6 +98,7 @@ void enter(TagCache& mall, const std::vector<FabricRequest>& requests) {
 SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
   const uint32_t xccs = input.device.xccs;
   if (state.memory.size() != xccs) state.memory.resize(xccs);
+  state.slots.resize(size_t{xccs} * cus_per_xcc(input.device));
   if (!state.mall && input.device.l3_bytes)
     state.mall = std::make_unique<TagCache>(uint32_t(input.device.l3_bytes / kLineBytes / input.parameters.mall_ways), input.parameters.mall_ways);
 
@@ -106,7 +109,7 @@ SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
     if (input.groups[x].empty()) continue;
     if (!state.memory[x]) state.memory[x] = std::make_unique<XccMemory>(input.device, input.parameters, state.mall.get());
     state.memory[x]->begin(input.parameters.l2_kept_between_dispatches != 0);
-    running[x] = std::make_unique<XccSimulation>(input, x, *state.memory[x]);
+    running[x] = std::make_unique<XccSimulation>(input, x, state);
     used.push_back(x);
     for (const GroupTrace* group : input.groups[x]) steps += group->steps();
   }
