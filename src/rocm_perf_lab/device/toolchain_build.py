@@ -33,6 +33,8 @@ from rocm_perf_lab.errors import BadInput, MissingTool, UsageError
 TEXT_START = "# __CLANG_OFFLOAD_BUNDLE____START__ "
 TEXT_END = "# __CLANG_OFFLOAD_BUNDLE____END__ "
 HOST_TRIPLE = "host-x86_64-unknown-linux-gnu-"
+# Their headers here are empty inline functions; ROCm's libraries are not needed.
+MARKER_LIBRARIES = ("-lroctx64", "-lroctracer64", "-lrocprofiler-sdk-roctx")
 
 
 class StepFailedError(Exception):
@@ -249,8 +251,7 @@ class Build:
         if command.rdc:
             files = [word for word in line if not word.startswith("-")]
             extra += rdc.link_device(self, files)
-        # Their headers here are empty inline functions; ROCm's libraries are not needed.
-        line = [word for word in line if word not in ("-lroctx64", "-lroctracer64")]
+        line = [word for word in line if word not in MARKER_LIBRARIES]
         words = [*self.toolchain.link, *extra, *line, "-o", command.output or "a.out"]
         if command.runtime:
             folder = runtime_library_dir()
