@@ -13,7 +13,9 @@ Scores, each the mean over seeds with a 95 % bootstrap interval:
 
 Finished runs are kept in a folder, so an interrupted benchmark goes on where it stopped; with
 --minutes it stops by itself and reports what it has, with the number of seeds. Seeds come in turns
-over methods and spaces, so what is there is balanced. Times are CPU seconds of one core.
+over methods and spaces, so what is there is balanced. Times are CPU seconds of one core. Methods
+whose cost grows with the square of the budget can be bounded by --most; what lies beyond is then
+left open in the table.
 """
 
 from __future__ import annotations
@@ -44,6 +46,9 @@ from rocm_perf_lab.autotune.search import Plan, Search
 
 BUDGETS = (0.01, 0.02, 0.05, 0.10)
 DEFAULT = Path(__file__).parents[1] / ".." / "shared" / "data" / "tuning"
+
+
+Curves = dict[tuple[str, str], list[list[float]]]  # (space, method): one curve per seed
 
 
 class Enough(Exception):
@@ -168,8 +173,8 @@ def optuna_tpe(counter: Counter, seed: int) -> None:
     space = counter.space.space
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
     worst = max(r.time_ms for r in counter.space.records if r.time_ms is not None)
-    invalid = 0
-    while len(counter.order) < counter.budget and invalid < 50 * counter.budget:
+    # It comes back to known configurations and leaves the constraints at no cost, but has an end.
+    for _ in range(10 * counter.budget):
         trial = study.ask()
         values = [
             trial.suggest_categorical(n, v) if any(isinstance(x, str) for x in v)
@@ -178,8 +183,6 @@ def optuna_tpe(counter: Counter, seed: int) -> None:
         ]  # fmt: skip
         row = counter.row(values)
         if row is None:
-            # Outside the constraints: told so, at no cost.
-            invalid += 1
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
             continue
         time_ms = counter.time(row)
@@ -201,16 +204,17 @@ def load(path: str) -> RecordedSpace:
     return recorded.load(Path(path))
 
 
-def one(work: tuple[str, str, int, str]) -> tuple[str, str, int, list[float], float]:
+def one(work: tuple[str, str, int, str, float]) -> tuple[str, str, int, list[float], float]:
     """(space, method, seed): fractions of the optimum at each count of unique configurations."""
-    path, method, seed, folder = work
-    name = hashlib.sha256(f"{path} {method} {seed}".encode()).hexdigest()[:24]
+    path, method, seed, folder, most = work
+    bound = "" if most == BUDGETS[-1] else f" {most}"
+    name = hashlib.sha256(f"{path} {method} {seed}{bound}".encode()).hexdigest()[:24]
     kept = Path(folder) / f"{name}.json"
     if kept.exists():
         curve, seconds = json.loads(kept.read_text())
         return path, method, seed, curve, seconds
     space = load(path)
-    counter = Counter(space, math.ceil(BUDGETS[-1] * space.space.size))
+    counter = Counter(space, math.ceil(most * space.space.size))
     rows_of(space)
     started = time.process_time()
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
@@ -283,19 +287,23 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--keep", type=Path, help="folder of finished runs (default: temporary)")
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after these")
+    parser.add_argument(
+        "--most", action="append", default=[], metavar="METHOD=SHARE", help="e.g. 'Optuna TPE=0.05'"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     files = options.files or sorted(DEFAULT.glob("*.json*"))
     if not files:
         sys.exit("no recorded spaces: name Kernel Tuner cache files")
     methods = [m for m in options.methods.split(",") if m]
+    most = {m: float(share) for m, _, share in (text.partition("=") for text in options.most)}
     folder = options.keep or Path(tempfile.gettempdir()) / "rocm-perf-autotune-bench"
     folder.mkdir(parents=True, exist_ok=True)
     work = [
-        (str(f.resolve()), m, s, str(folder))
+        (str(f.resolve()), m, s, str(folder), most.get(m, BUDGETS[-1]))
         for s in range(options.seeds) for m in methods for f in files
     ]  # fmt: skip
-    curves: dict[tuple[str, str], list[list[float]]] = {}
+    curves: Curves = {}
     seconds: dict[str, list[float]] = {}
     end = time.monotonic() + 60 * options.minutes
     # Of the spawned processes, before they load numpy: one thread each.
@@ -310,27 +318,32 @@ def main() -> None:
                 print("out of time: a report of what is finished", file=sys.stderr)
                 pool.terminate()
                 break
-    paths = sorted({p for p, _, _, _ in work})
+    paths = sorted({p for p, *_ in work})
     complete = [m for m in methods if all((p, m) in curves for p in paths)]
-    report(paths, complete, curves, seconds, options.json)
+    report(paths, complete, curves, seconds, most, options.json)
 
 
 def report(
     paths: list[str],
     methods: list[str],
-    curves: dict[tuple[str, str], list[list[float]]],
+    curves: Curves,
     seconds: dict[str, list[float]],
+    most: dict[str, float],
     as_json: bool,
 ) -> None:
     table: dict[str, Any] = {}
     labels = [f"{100 * b:.0f} %" for b in BUDGETS] + ["method."]
     for method in methods:
         per_space: dict[str, np.ndarray] = {}
+        limit = most.get(method, BUDGETS[-1])
         for path in paths:
             space = load(path)
             per_space[Path(path).name.split(".")[0]] = np.array(
                 [
-                    [*(at(c, space, b) for b in BUDGETS), methodology(path, c)]
+                    [
+                        *(at(c, space, b) if b <= limit else math.nan for b in BUDGETS),
+                        methodology(path, c) if limit == BUDGETS[-1] else math.nan,
+                    ]
                     for c in curves[path, method]
                 ]
             )
@@ -353,7 +366,8 @@ def report(
             cells = []
             for i in range(len(labels)):
                 low, high = interval(rows[:, i])
-                cells.append(f"{rows[:, i].mean():.4f} [{low:.3f}, {high:.3f}]")
+                known = not math.isnan(low)
+                cells.append(f"{rows[:, i].mean():.4f} [{low:.3f}, {high:.3f}]" if known else "-")
             print(
                 f"| {method} | {len(rows)} | {' | '.join(cells)} | {np.mean(seconds[method]):.1f} |"
             )

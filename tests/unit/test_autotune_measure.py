@@ -18,6 +18,7 @@ from rocm_perf_lab.autotune.evaluation import Measurement
 from rocm_perf_lab.autotune.measure import Recipe, Task, measure
 from rocm_perf_lab.autotune.results_cache import ResultsCache
 from rocm_perf_lab.cli.autotune import parse_budget
+from rocm_perf_lab.collect import process
 from rocm_perf_lab.errors import BadInput, UsageError
 
 NAMES = frozenset({"A", "file name", "x.y"})
@@ -210,6 +211,23 @@ def test_a_gpu_whose_owner_was_killed_is_freed_of_its_orphan(
         _until(lambda: not _running(orphan))
 
 
+def test_a_daemon_the_program_leaves_behind_does_not_keep_the_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    log = tmp_path / "log"
+    with gpu_lock.hold("0") as held:
+        program = "setsid sh -c 'echo $$; exec sleep 300' & until [ -s $0 ]; do sleep 0.01; done"
+        command = ["/bin/sh", "-c", program, str(log)]
+        process.run(command, log, {}, keep_open=(held.descriptor,))
+    daemon = int(log.read_text())
+    try:
+        with gpu_lock.hold("0"):
+            pass  # or it would wait for the daemon
+    finally:
+        os.kill(daemon, signal.SIGKILL)
+
+
 def _running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -217,7 +235,7 @@ def _running(pid: int) -> bool:
         return False
 
 
-def _until(condition, seconds: float = 30):  # type: ignore[no-untyped-def]
+def _until(condition, seconds: float = 600):  # type: ignore[no-untyped-def]
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end

@@ -77,13 +77,12 @@ def test_the_portfolio_finds_what_random_search_does_not(tuned: Space) -> None:
             np.mean(
                 [
                     optimum / min(t for _, t in run(tuned, Plan(strategy, budget, s)) if t)
-                    for s in range(5)
+                    for s in range(3)
                 ]
             )
         )
 
-    assert score("auto") > 0.98
-    assert score("auto") > score("random")
+    assert score("auto") > max(0.98, score("random"))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -84,9 +84,12 @@ def test_anything_else_is_refused_in_one_sentence(text: str) -> None:
         expression.parse(text, NAMES).holds(COLUMNS)
 
 
-def test_division_by_zero_makes_a_configuration_invalid_not_the_run() -> None:
+@pytest.mark.parametrize("text", ["BN / BM < 2", "4 % BM == 0", "BN // BM == 0", "4 % BM != 1"])
+def test_division_by_zero_makes_a_configuration_invalid_not_the_run(text: str) -> None:
     columns = {"BM": np.array([0, 2]), "BN": np.array([1, 1])}
-    assert expression.parse("BN / BM < 1", NAMES).holds(columns).tolist() == [False, True]
+    assert expression.parse(text, NAMES).holds(columns).tolist() == [False, True]
+    guarded = expression.parse(f"BM == 0 or {text}", NAMES)
+    assert guarded.holds(columns).tolist() == [True, True]
 
 
 def test_parameters_with_constraints_give_exactly_the_valid_configurations() -> None:

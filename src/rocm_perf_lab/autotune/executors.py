@@ -22,6 +22,7 @@ from rocm_perf_lab.errors import MissingTool, UsageError
 
 Done = tuple[int, Measurement]
 _CANCEL_GRACE_S = 3.0
+_CONNECT_S = 30
 
 
 class Executor(Protocol):
@@ -153,7 +154,7 @@ class DaskCluster:
             ) from None
         try:
             connect: Any = distributed.Client
-            self._client: Any = connect(address, timeout=20, set_as_default=False)
+            self._client: Any = connect(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise MissingTool(f"no Dask scheduler answers at {address}: {error}") from None
         self._results: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()

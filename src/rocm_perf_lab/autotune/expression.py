@@ -26,9 +26,9 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+    ast.Div: lambda left, right: _divide(operator.truediv, left, right),
+    ast.FloorDiv: lambda left, right: _divide(operator.floordiv, left, right),
+    ast.Mod: lambda left, right: _divide(operator.mod, left, right),
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
@@ -42,7 +42,7 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 }
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+    ast.NotEq: lambda left, right: (left != right) & (left == left) & (right == right),
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -185,6 +185,14 @@ def _number(value: Any) -> Any:
     """Booleans count as 0 and 1, as in Python; numpy would refuse `-` and saturate `+`."""
     array = np.asarray(value)
     return array.astype(np.int64) if array.dtype == bool else value
+
+
+def _divide(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """No number where the divisor is zero; numpy would call the quotient of integers zero."""
+    zero = np.asarray(right) == 0
+    if not zero.any():
+        return operation(left, right)
+    return np.where(zero, np.nan, operation(left, np.where(zero, 1, right)))
 
 
 def _truth(value: Any) -> Any:

@@ -47,6 +47,8 @@ def hold(gpu: str) -> Iterator[Held]:
         os.ftruncate(file, 0)
         yield Held(file)
     finally:
+        # Not by closing alone: a daemon the program left behind has the file open too.
+        fcntl.flock(file, fcntl.LOCK_UN)
         os.close(file)
 
 

@@ -32,18 +32,17 @@ class Quality:
 class Polynomial:
     mean: Matrix
     scale: Matrix
-    centre: Matrix
-    weights: Matrix
+    linear: Matrix
+    quadratic: Matrix  # lower triangle: squares and products
     intercept: float
     quality: Quality
 
     def predict(self, x: Matrix) -> Matrix:
-        """Log time of each row; in blocks, since the expanded matrix is wide."""
-        found = np.empty(len(x))
-        for start in range(0, len(x), 4096):
-            block = _expand((x[start : start + 4096] - self.mean) / self.scale)
-            found[start : start + 4096] = (block - self.centre) @ self.weights
-        return found + self.intercept
+        """Log time of each row; as a quadratic form, since the expanded matrix is wide."""
+        scaled = (x - self.mean) / self.scale
+        core = scaled[:, : len(self.quadratic)]
+        squares = np.einsum("ij,ij->i", core @ self.quadratic, core)
+        return np.asarray(scaled @ self.linear + squares + self.intercept)
 
 
 def fit(x: Matrix, y: Matrix) -> Polynomial | None:
@@ -73,7 +72,11 @@ def fit(x: Matrix, y: Matrix) -> Polynomial | None:
     assert best is not None
     _, penalty, left_out = best
     weights = expanded.T @ (vectors @ (projected / (squares + penalty)))
-    return Polynomial(mean, scale, centre, weights, float(y.mean()), quality(left_out, y))
+    features = x.shape[1]
+    quadratic = np.zeros((min(features, _SQUARED),) * 2)
+    quadratic[np.tril_indices(len(quadratic))] = weights[features:]
+    intercept = float(y.mean() - centre @ weights)
+    return Polynomial(mean, scale, weights[:features], quadratic, intercept, quality(left_out, y))
 
 
 def quality(predicted: Matrix, true: Matrix) -> Quality:
@@ -88,11 +91,11 @@ def rank_correlation(a: Matrix, b: Matrix) -> float:
     """Spearman's; 0 where one side is constant."""
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return 0.0
-    return float(np.corrcoef(_ranks(a), _ranks(b))[0, 1])
+    return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
 
 
-def _ranks(values: Matrix) -> npt.NDArray[np.float64]:
-    """Ranks, ties sharing their mean."""
+def ranks(values: Matrix) -> npt.NDArray[np.float64]:
+    """Ranks from 0, ties sharing their mean."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts + 1) / 2)[inverse])

@@ -4,16 +4,19 @@
 a member's share of the next batch follows its recent success, with a floor, so that the portfolio
 is never much worse than its best member:
 
-- kernel: the largest expected improvement under the Gaussian process;
+- kernel: the largest expected improvement under a Gaussian process of the times' ranks, which a
+  few very slow results cannot bend;
 - local: untried neighbours (one parameter changed) of the best configurations so far;
 - polynomial: the lowest predictions of the degree-2 model, while it ranks out of sample;
 - random: keeps the models honest.
 
-Batches grow with what is known, so the cost of refitting stays a few milliseconds per suggestion.
+One suggestion at a time while little is known, when each result changes much; then batches that
+grow, so that refitting costs a few milliseconds per suggestion.
 """
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections import deque
 from dataclasses import dataclass, field
@@ -33,11 +36,12 @@ PRUNING = ("auto", "seed-predict-confirm", "polynomial")  # those that listen to
 
 RANKS = 0.5  # cross-validated rank correlation from which a model may prune
 _POOL = 2000  # candidates the kernel model looks at, besides those near the leaders
-_GROWTH = 0.08  # batch size as a share of what has been measured
-_MIN_BATCH = 2
+_SINGLY = 100  # measured: from here on batches grow with the square of what has been measured,
+_GROWTH = 0.1  # up to this share of it
 _FLOOR = 0.1  # least weight of a member
 _MEMORY = 0.97  # how fast old outcomes lose weight
 _LEADERS = 5
+_PROMISING = 500  # candidates whose chance of running at all is asked for
 _FIT_ROWS = 400  # rows the polynomial is fitted on
 _REFIT_GROWTH = 1.3
 
@@ -86,6 +90,7 @@ class Search:
         self._static: Matrix | None = None
         self._asked = np.zeros(self.space.size, dtype=bool)
         self._log_time: dict[int, float] = {}
+        self._sorted: list[float] = []  # the log times, ascending
         self._failed: set[int] = set()
         self._queue: deque[Suggestion] = deque()
         self._members: dict[int, str] = {}
@@ -114,6 +119,7 @@ class Search:
             self._failed.add(row)
         else:
             self._log_time[row] = math.log(time_ms)
+            bisect.insort(self._sorted, self._log_time[row])
 
     @property
     def measured(self) -> int:
@@ -125,7 +131,7 @@ class Search:
             return 0.0
         if len(self._log_time) < 5:
             return 0.5
-        return float(math.log(time_ms) <= np.quantile(list(self._log_time.values()), 0.05))
+        return float(math.log(time_ms) <= self._sorted[len(self._sorted) // 20])
 
     def _seed_count(self) -> int:
         budget = min(self.plan.budget or self.space.size, self.space.size)
@@ -143,7 +149,8 @@ class Search:
             count = max(self.seed_count - done, self.plan.workers, 1)
             self._enqueue(self._random(count), "seed", "seed")
             return
-        count = max(_MIN_BATCH, int(_GROWTH * self.measured), self.plan.workers)
+        known = self.measured
+        count = max(1, self.plan.workers, int(min((known / _SINGLY) ** 2, _GROWTH * known)))
         if self.plan.budget is not None:
             count = max(1, min(count, self.plan.budget - done))
         if self.plan.strategy == "seed-predict-confirm":
@@ -164,7 +171,7 @@ class Search:
 
     def _predicted(self, count: int) -> None:
         """The survivors of the polynomial's pruning, best prediction first."""
-        if not self._ranks():
+        if not self._can_rank():
             self._portfolio(count)
             return
         self._enqueue(self._by_polynomial(count), "confirm", "polynomial")
@@ -186,36 +193,38 @@ class Search:
         return np.array(found, dtype=np.int64)
 
     def _local(self, count: int) -> Rows:
-        found: list[int] = []
+        found: dict[int, None] = {}  # in the order of finding
         for row in self._leaders(len(self._log_time)):
             near = self.neighbours.of(row)
             fresh = self.rng.permutation(near[~self._asked[near]])
-            found += [int(r) for r in fresh if int(r) not in found]
+            found.update(dict.fromkeys(fresh.tolist()))
             if len(found) >= count:
                 break
         if not found:
             near = self.neighbours.nearest(self._leaders(1)[0], self.rng, 50 + self.measured)
-            found = [int(r) for r in near[~self._asked[near]]]
-        return np.array(found[:count], dtype=np.int64)
+            found = dict.fromkeys(near[~self._asked[near]].tolist())
+        return np.array([*found][:count], dtype=np.int64)
 
     def _by_kernel(self, count: int) -> Rows:
         rows, times = self._known()
-        self.kernel.fit(self.coordinates[rows], times)
+        target = _scores(times)
+        self.kernel.fit(self.coordinates[rows], target)
         pool = self._pool()
         if not len(pool):
             return pool
         mean, deviation = self.kernel.predict(self.coordinates[pool])
-        gain = _expected_improvement(mean, deviation, float(times.min()))
-        gain *= self._works(pool)
-        return np.asarray(pool[np.argsort(-gain, kind="stable")[:count]])
+        gain = _expected_improvement(mean, deviation, float(target.min()))
+        top = np.argsort(-gain, kind="stable")[: max(_PROMISING, 4 * count)]
+        gain = gain[top] * self._works(pool[top])
+        return np.asarray(pool[top[np.argsort(-gain, kind="stable")[:count]]])
 
     def _by_polynomial(self, count: int) -> Rows:
-        if not self._ranks():
+        if not self._can_rank():
             return self._local(count)
         assert self.polynomial is not None and self._static is not None
         pool = np.flatnonzero(~self._asked)
-        if len(pool) > 20 * _POOL:
-            pool = np.sort(self.rng.choice(pool, 20 * _POOL, replace=False))
+        if len(pool) > 5 * _POOL:
+            pool = np.sort(self.rng.choice(pool, 5 * _POOL, replace=False))
         if not len(pool):
             return pool
         predicted = self.polynomial.predict(self._static[pool])
@@ -224,7 +233,7 @@ class Search:
         order = np.argsort(predicted, kind="stable")
         return np.asarray(pool[order[: max(1, min(count, int(kept.sum())))]])
 
-    def _ranks(self) -> bool:
+    def _can_rank(self) -> bool:
         """Refit the polynomial when there is enough new data; can it rank unseen rows?"""
         if len(self._log_time) >= _REFIT_GROWTH * self._fitted_polynomial:
             self._fitted_polynomial = len(self._log_time)
@@ -282,6 +291,12 @@ class Search:
 
     def _leaders(self, count: int) -> list[int]:
         return sorted(self._log_time, key=lambda row: (self._log_time[row], row))[:count]
+
+
+def _scores(values: Matrix) -> Matrix:
+    """The ranks, as if drawn from a logistic distribution: the first few lie well apart."""
+    share = (polynomial.ranks(values) + 0.5) / len(values)
+    return np.asarray(np.log(share / (1 - share)))
 
 
 def _expected_improvement(mean: Matrix, deviation: Matrix, best: float) -> Matrix:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import re
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.autotune.evaluation import Evaluation
     from rocm_perf_lab.autotune.measure import Recipe
     from rocm_perf_lab.autotune.space import Space
+    from rocm_perf_lab.autotune.template import Template
     from rocm_perf_lab.autotune.tune import Job, Progress
     from rocm_perf_lab.schema.autotune import AutotuneDocument
     from rocm_perf_lab.schema.common import Provenance
@@ -292,6 +294,9 @@ def _recipe(
     own = metric if metric in METRICS else template.parse(metric, "--metric", names, shell)
     if shell and own == "runtime":
         raise UsageError("--shell cannot be profiled: use --metric wall or a command")
+    _check_programs(parsed, own)
+    if own == "runtime":
+        _check_device(device)
     timeout_s, repeats = limits
     return Recipe(
         command=parsed["--cmd-template"],
@@ -302,6 +307,31 @@ def _recipe(
         repeats=repeats,
         device=device,
     )
+
+
+def _check_programs(templates: Mapping[str, Template], metric: str | Template) -> None:
+    """A misspelt program would fail once per configuration; what --build makes comes later."""
+    named = dict(templates)
+    if not isinstance(metric, str):
+        named["--metric"] = metric
+    if "--build" in named:
+        del named["--cmd-template"]
+    for option, found in named.items():
+        program = found.arguments[0]
+        if not found.shell and "{" not in program and shutil.which(program) is None:
+            raise UsageError(
+                f"{option}: there is no program {program}",
+                hint="--metric is runtime, wall or a command" if option == "--metric" else None,
+            )
+
+
+def _check_device(name: str) -> None:
+    from rocm_perf_lab.collect import rocprofv3
+    from rocm_perf_lab.device import target
+
+    found = rocprofv3.installed()
+    wrapper = found is not None and rocprofv3.is_wrapper(found)
+    target.choose(name, rocprofv3_installed=found is not None, rocprofv3_is_wrapper=wrapper)
 
 
 def _identity(recipe: Recipe) -> dict[str, object]:
@@ -388,12 +418,14 @@ def _progress(quiet: bool) -> Iterator[Callable[[Progress], None]]:
 
             yield show
     else:
-        last = [0.0]
+        said, last = 0.0, (-1, "search")
 
         def line(p: Progress) -> None:
-            # A log gets a line at most every two seconds.
-            if p.elapsed_s - last[0] >= 2.0:
-                last[0] = p.elapsed_s
+            """A log gets what is new, at most every two seconds, and a sign of life a minute."""
+            nonlocal said, last
+            silence = p.elapsed_s - said
+            if silence >= (2.0 if (p.evaluated, p.phase) != last else 60.0):
+                said, last = p.elapsed_s, (p.evaluated, p.phase)
                 print(f"rocm-perf: {describe(p)}", file=sys.stderr)
 
         yield line
@@ -434,8 +466,9 @@ def summary(result: AutotuneDocument) -> str:
     ]
     best = result.best_config
     if best is not None:
+        noun = "sample" if best.samples == 1 else "samples"
         spread = f", CV {100 * best.cv:.1f} %" if best.cv is not None else ""
-        lines.append(f"best: {best.runtime_ms:.6g} ms ({best.samples} samples{spread})")
+        lines.append(f"best: {best.runtime_ms:.6g} ms ({best.samples} {noun}{spread})")
         lines += [f"  {name} = {value}" for name, value in best.parameters.items()]
     if result.optimum_fraction is not None:
         lines.append(f"of the recorded optimum: {100 * result.optimum_fraction:.2f} %")
