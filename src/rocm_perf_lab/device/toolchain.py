@@ -159,11 +159,11 @@ def _from_ziglang() -> Toolchain | None:
     gxx = shutil.which("g++")
     if gxx:
         folders = _gxx_includes(gxx)
-        flags = ["-nostdinc", "-nostdinc++", "-isystem", str(home / "lib" / "include")]
+        flags = ["-nostdinc", "-isystem", str(home / "lib" / "include")]
         flags += [word for folder in folders for word in ("-isystem", folder)]
         link: tuple[str, ...] = (gxx,)
     else:
-        flags = ["-nostdinc", "-nostdinc++", *_zig_flags(str(zig))]
+        flags = ["-nostdinc", *_zig_flags(str(zig))]
         link = (str(zig), "c++", "-target", HOST_TARGET)
     return Toolchain(
         kind="ziglang",
