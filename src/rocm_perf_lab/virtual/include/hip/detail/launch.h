@@ -18,6 +18,7 @@
 #define HIP_SYMBOL(X) X
 #define HIP_DYNAMIC_SHARED(type, var) extern __shared__ type var[];
 #define HIP_DYNAMIC_SHARED_ATTRIBUTE
+typedef int hipLaunchParm;  // the first parameter of kernels in programs of HIP's first years
 
 #if !defined(__HIPCC_RTC__)
 #include <hip/hip_runtime_api.h>
