@@ -138,14 +138,18 @@ hipError_t check_copy(const CopyRequest& request) {
     return hipErrorInvalidPitchValue;
   const bool device_to_device = request.kind == hipMemcpyDeviceToDevice ||
                                 request.kind == hipMemcpyDeviceToDeviceNoCU;
+  // As ROCm does, a plain copy believes the pointers where they and the direction disagree.
+  const bool one_side = (request.kind == hipMemcpyHostToDevice || request.kind == hipMemcpyDeviceToHost) &&
+                        request.height == 1 && request.depth == 1;
+  if (one_side && !memory_map().find(request.to.base) && !memory_map().find(request.from.base))
+    return hipErrorInvalidValue;
+  auto known = [&](hipMemcpyKind kind) { return device_to_device || (request.kind == kind && !one_side); };
   bool device = false;
   size_t bytes = span(request.to, request.width, request.height, request.depth);
-  hipError_t status = check_side(request.to, bytes,
-                                 request.kind == hipMemcpyHostToDevice || device_to_device, device);
+  hipError_t status = check_side(request.to, bytes, known(hipMemcpyHostToDevice), device);
   if (status != hipSuccess) return status;
   bytes = span(request.from, request.width, request.height, request.depth);
-  return check_side(request.from, bytes, request.kind == hipMemcpyDeviceToHost || device_to_device,
-                    device);
+  return check_side(request.from, bytes, known(hipMemcpyDeviceToHost), device);
 }
 
 hipError_t check_fill(const FillRequest& request) {

@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include <algorithm>
 #include <numeric>
 
 __device__ int device_table[64];
@@ -48,6 +49,15 @@ CASE(copies_in_every_direction) {
   CHECK(result == source);
   OK(hipFree(a));
   OK(hipFree(b));
+}
+
+CASE(a_plain_copy_goes_where_the_pointers_say) {
+  int *device, host[4] = {1, 2, 3, 4}, back[4] = {};
+  OK(hipMalloc(&device, sizeof host));
+  OK(hipMemcpy(device, host, sizeof host, hipMemcpyDeviceToHost));
+  OK(hipMemcpy(back, device, sizeof host, hipMemcpyHostToDevice));
+  CHECK(std::equal(host, host + 4, back));
+  OK(hipFree(device));
 }
 
 CASE(bad_copies_are_refused) {
