@@ -87,11 +87,11 @@ def _kernel_table(profile: ProfileDocument) -> Table:
     table.add_column("Limited by", no_wrap=True)
     for kernel in profile.kernels[:MOST_KERNELS]:
         table.add_row(
-            short_name(kernel.kernel.name, 60) + (" (helper)" if kernel.helper else ""),
+            short_name(kernel.kernel.name, 60),
             f"{kernel.dispatches:,}",
             f"{kernel.total_ms:.4g}",
             _percent(kernel.share),
-            _BOTTLENECK_WORDS.get(kernel.bottleneck.bottleneck, kernel.bottleneck.bottleneck),
+            "(runtime's own)" if kernel.helper else _limit(kernel.bottleneck.bottleneck),
             style="dim" if kernel.helper else None,
         )
     rest = len(profile.kernels) - MOST_KERNELS
@@ -99,6 +99,10 @@ def _kernel_table(profile: ProfileDocument) -> Table:
         table.add_row(f"… and {rest} more in profile.json", "", "", "", "")
     table.expand = True
     return table
+
+
+def _limit(bottleneck: str) -> str:
+    return _BOTTLENECK_WORDS.get(bottleneck, bottleneck)
 
 
 def _facts(profile: ProfileDocument) -> list[tuple[str, str]]:
