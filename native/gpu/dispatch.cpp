@@ -234,8 +234,17 @@ DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& req
 }
 
 DispatchResult Dispatcher::run(Launch launch) {
+  const Repeats::Plan plan = repeats_.plan(launch);
+  if (plan == Repeats::Plan::Skip) return {};
   Active active;
   active.launch = std::move(launch);
+  if (plan == Repeats::Plan::Watch) active.launch.footprint = std::make_shared<Footprint>(active.launch.memory);
+  DispatchResult result = run_all(active);
+  if (plan == Repeats::Plan::Watch) repeats_.watched(active.launch, result);
+  return result;
+}
+
+DispatchResult Dispatcher::run_all(Active& active) {
   const Launch& l = active.launch;
   active.resident_limit = resident_limit(l);
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "model/dispatch_model.h"
+#include "repeats.h"
 #include "workgroup.h"
 
 namespace gpu {
@@ -15,13 +16,14 @@ class Dispatcher {
   Dispatcher(const DeviceModel& model, AddressSpace& memory);
   ~Dispatcher();
 
-  DispatchResult run(Launch launch);
+  DispatchResult run(Launch launch);  // or nothing, when that would change nothing (repeats.h)
   // The same with the models watching: every workgroup on this thread, in order, so that the
   // profile is the same whatever the host.
   DispatchResult run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile);
 
  private:
   struct Active;
+  DispatchResult run_all(Active& active);
   void work();
   bool step(Active& active, std::unique_lock<std::mutex>& lock);
   std::unique_ptr<WorkgroupContext> context();
@@ -32,6 +34,7 @@ class Dispatcher {
   Limits limits_;
   ScratchPool scratch_;
   ModelState models_;
+  Repeats repeats_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Active*> active_;

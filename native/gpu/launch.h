@@ -2,6 +2,7 @@
 #pragma once
 
 #include "code_object.h"
+#include "footprint.h"
 
 namespace gpu {
 
@@ -11,6 +12,7 @@ struct Launch {
   Program* program = nullptr;
   DispatchRequest request;
   std::shared_ptr<const AddressSpace::Snapshot> memory;
+  std::shared_ptr<Footprint> footprint;  // set where what the launch touches is to be known
 
   uint32_t groups[3] = {1, 1, 1};
   uint64_t group_count = 0;

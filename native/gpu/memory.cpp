@@ -13,6 +13,8 @@ AddressSpace::Snapshot::Snapshot() {
   number = ++last;
 }
 
+AddressSpace::Snapshot::Snapshot(std::vector<Range> list) : Snapshot() { ranges = std::move(list); }
+
 const Range* AddressSpace::Snapshot::find(uint64_t address) const noexcept {
   auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
                                 [](uint64_t a, const Range& r) { return a < r.base; });

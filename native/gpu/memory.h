@@ -34,6 +34,7 @@ class AddressSpace {
  public:
   struct Snapshot {
     Snapshot();
+    explicit Snapshot(std::vector<Range> ranges);
     std::vector<Range> ranges;  // sorted by base, disjoint
     uint64_t number;            // no two snapshots share one
     const Range* find(uint64_t address) const noexcept;

@@ -120,6 +120,7 @@ bool WorkgroupContext::start(const Launch& launch, const DeviceModel& model, uin
     wave.group = this;
     start_wave(wave, launch, shape, i, index, model);
   }
+  if (launch.footprint) see(launch.footprint->view());
   return true;
 }
 
@@ -131,15 +132,27 @@ bool WorkgroupContext::over_limit(Wave& wave, const Limits& limits) const {
   return true;
 }
 
-// Memory allocated after the launch is real memory: look again before calling it a fault.
-bool WorkgroupContext::retry_unmapped(Wave& wave, const AddressSpace& memory) {
+void WorkgroupContext::see(const AddressSpace::Snapshot* view) {
+  for (uint32_t i = 0; i < shape.waves(); ++i) waves[i]->memory = view;
+}
+
+// Memory allocated after the launch is real memory, and watched memory opens when it is touched:
+// look again before calling it a fault.
+bool WorkgroupContext::retry(Wave& wave, const Launch& launch, const AddressSpace& memory) {
+  if (launch.footprint && (wave.fault.kind == FaultKind::Unmapped || wave.fault.kind == FaultKind::ReadOnly) &&
+      launch.footprint->open(wave.fault.address, wave.fault.size, wave.fault.write)) {
+    see(launch.footprint->view());
+    wave.fault = {};
+    return true;
+  }
   if (wave.fault.kind != FaultKind::Unmapped) return false;
   auto now = memory.snapshot();
   if (now.get() == wave.memory) return false;
   const Range* range = now->find(wave.fault.address);
   if (!range || range->end - wave.fault.address < wave.fault.size) return false;
+  if (launch.footprint) launch.footprint->lose();
   fresh = std::move(now);
-  for (uint32_t i = 0; i < shape.waves(); ++i) waves[i]->memory = fresh.get();
+  see(fresh.get());
   wave.fault = {};
   return true;
 }
@@ -185,7 +198,7 @@ WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limit
       const uint64_t before = wave.executed;
       auto turn = [&] { return observer ? run_wave_observed(wave, *launch.program, kTurn, *observer) : run_wave(wave, *launch.program, kTurn); };
       Stop stop = turn();
-      while (stop == Stop::Fault && retry_unmapped(wave, memory)) stop = turn();
+      while (stop == Stop::Fault && retry(wave, launch, memory)) stop = turn();
       used += wave.executed - before;
       switch (stop) {
         case Stop::Barrier: states[i] = State::AtBarrier; ++waiting; progress = true; break;

@@ -57,13 +57,14 @@ struct WorkgroupContext {
  private:
   bool over_limit(Wave& wave, const Limits& limits) const;
   bool release_barrier(const Launch& launch, const Limits& limits);
-  bool retry_unmapped(Wave& wave, const AddressSpace& memory);
+  bool retry(Wave& wave, const Launch& launch, const AddressSpace& memory);
+  void see(const AddressSpace::Snapshot* view);
 
   ScratchPool& scratch_pool;
   std::vector<uint8_t> lds;
   uint8_t* scratch = nullptr;
   uint64_t scratch_bytes = 0;
-  std::shared_ptr<const AddressSpace::Snapshot> fresh;  // newer than the launch's, see retry_unmapped
+  std::shared_ptr<const AddressSpace::Snapshot> fresh;  // newer than the launch's, see retry
 };
 
 }  // namespace gpu

@@ -17,7 +17,7 @@ def built(name: str, folder: Path) -> Path:
     return folder / name
 
 
-@pytest.mark.parametrize("name", ["warp", "numbers", "language", "progress"])
+@pytest.mark.parametrize("name", ["warp", "numbers", "language", "repeats", "progress"])
 def test_program(name: str, tmp_path: Path) -> None:
     done = run(built(name, tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -30,3 +30,15 @@ def test_device_printf_formats_as_the_hosts(tmp_path: Path) -> None:
         for thread in range(2):
             values = f"-5  3.14|ab  |z {1 << 40} ff 100%"
             assert f"thread {thread} of block {block}: {values}\n" in text
+
+
+def test_a_launch_that_prints_prints_every_time(tmp_path: Path) -> None:
+    need_virtual_gpu()
+    source = tmp_path / "say.cpp"
+    source.write_text(
+        "#include <hip/hip_runtime.h>\n"
+        '__global__ void say() { printf("again\\n"); }\n'
+        "int main() { for (int i = 0; i < 5; ++i) say<<<1, 1>>>(); return hipDeviceSynchronize(); }\n"
+    )
+    hipcc(source, "-o", tmp_path / "say")
+    assert run(tmp_path / "say").stdout == "again\n" * 5

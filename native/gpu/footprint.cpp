@@ -1,0 +1,49 @@
+#include "footprint.h"
+
+namespace gpu {
+
+Footprint::Footprint(std::shared_ptr<const AddressSpace::Snapshot> memory) : memory_(std::move(memory)) {
+  auto closed = std::make_unique<AddressSpace::Snapshot>(memory_->ranges);
+  for (Range& range : closed->ranges) range.readable = range.writable = false;
+  views_.push_back(std::move(closed));
+}
+
+const AddressSpace::Snapshot* Footprint::view() const {
+  std::lock_guard lock(mutex_);
+  return views_.back().get();
+}
+
+bool Footprint::open(uint64_t address, uint64_t size, bool write) {
+  const Range* real = memory_->find(address);
+  if (!real || size > real->end - address || !(write ? real->writable : real->readable)) return false;
+  const size_t index = size_t(real - memory_->ranges.data());
+  std::lock_guard lock(mutex_);
+  const Range& known = views_.back()->ranges[index];
+  if (write ? known.writable : known.readable) return true;  // another wave was first
+  auto wider = std::make_unique<AddressSpace::Snapshot>(views_.back()->ranges);
+  (write ? wider->ranges[index].writable : wider->ranges[index].readable) = true;
+  views_.push_back(std::move(wider));
+  return true;
+}
+
+void Footprint::lose() {
+  std::lock_guard lock(mutex_);
+  lost_ = true;
+}
+
+bool Footprint::complete() const {
+  std::lock_guard lock(mutex_);
+  return !lost_;
+}
+
+std::vector<Footprint::Touched> Footprint::touched() const {
+  std::lock_guard lock(mutex_);
+  std::vector<Touched> out;
+  for (size_t i = 0; i < memory_->ranges.size(); ++i) {
+    const Range& seen = views_.back()->ranges[i];
+    if (seen.readable || seen.writable) out.push_back({memory_->ranges[i], seen.readable, seen.writable});
+  }
+  return out;
+}
+
+}  // namespace gpu

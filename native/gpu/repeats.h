@@ -1,0 +1,43 @@
+// Launches that need not run again. Benchmarks launch one kernel a thousand times with the same
+// arguments; when it only reads what it does not write, every launch after the first leaves memory
+// as it is. Such a launch is known by its packet and arguments, and by the contents of all memory it
+// touches (footprint.h): if nothing of that has changed since it ran, running it changes nothing.
+#pragma once
+
+#include <array>
+#include <list>
+
+#include "launch.h"
+
+namespace gpu {
+
+class Repeats {
+ public:
+  Repeats();
+
+  enum class Plan : uint8_t { Run, Watch, Skip };
+  // What to do with a launch that is about to begin.
+  Plan plan(const Launch& launch);
+  // A watched launch is over.
+  void watched(const Launch& launch, const DispatchResult& result);
+
+ private:
+  using Hash = std::array<uint64_t, 4>;
+  struct Record {
+    std::vector<uint8_t> key;          // packet and arguments
+    std::weak_ptr<CodeObject> object;  // a kernel of another object may come to the same address
+    enum class State : uint8_t { Seen, Idempotent, Hopeless } state = State::Seen;
+    std::vector<Range> touched;
+    Hash contents{};
+    unsigned disappointments = 0;
+  };
+  static std::vector<uint8_t> key_of(const Launch& launch);
+  static Hash hash(const std::vector<Range>& ranges);
+  std::list<Record>::iterator find(const std::vector<uint8_t>& key);
+
+  bool enabled_;
+  std::mutex mutex_;
+  std::list<Record> records_;  // the latest first
+};
+
+}  // namespace gpu
