@@ -1,6 +1,7 @@
 #include "repeats.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -14,14 +15,31 @@ constexpr size_t kRecords = 64;
 constexpr uint64_t kBytesPerInstruction = 100;
 // Contents that keep changing: a kernel of an iteration, not of a benchmark loop.
 constexpr unsigned kPatience = 2;
+constexpr uint64_t kKeptBytes = uint64_t{64} << 20, kKeptBytesInAll = uint64_t{512} << 20;  // of one launch, of all
 
-// What a wave can do beside reading and writing memory, or to memory in both ways at once.
-constexpr InstClass kMore[] = {
-    InstClass::GLOBAL_ATOMIC, InstClass::FLAT_ATOMIC, InstClass::BUFFER_ATOMIC,
-    InstClass::SMEM_TIME, InstClass::SENDMSG,
-};
+constexpr InstClass kAtomics[] = {InstClass::GLOBAL_ATOMIC, InstClass::FLAT_ATOMIC, InstClass::BUFFER_ATOMIC};
+constexpr InstClass kNotMemory[] = {InstClass::SMEM_TIME, InstClass::SENDMSG};
+
+template <size_t kSize>
+bool any(const DispatchResult& result, const InstClass (&classes)[kSize]) {
+  return std::any_of(std::begin(classes), std::end(classes), [&](InstClass cls) { return result.counts[size_t(cls)] != 0; });
+}
 
 bool counts(const Range& range) { return range.kind != RangeKind::Kernarg && range.kind != RangeKind::Scratch; }
+// What only the device and copies in stream order change.
+bool device_only(const Range& range) {
+  return range.kind == RangeKind::Vram || range.kind == RangeKind::Vmem || range.kind == RangeKind::Code;
+}
+
+// A result is kept by whole allocations. Where streams share one, a part of it may have been changed
+// by somebody else meanwhile: results are only kept while one queue is all there is.
+bool one_queue(uint64_t queue) {
+  static std::atomic<uint64_t> first{0};
+  static std::atomic<bool> several{false};
+  uint64_t none = 0;
+  if (!first.compare_exchange_strong(none, queue) && none != queue) several = true;
+  return !several;
+}
 
 template <class T>
 void append(std::vector<uint8_t>& to, const T& value) {
@@ -79,12 +97,13 @@ std::list<Repeats::Record>::iterator Repeats::find(const std::vector<uint8_t>& k
 
 Repeats::Plan Repeats::plan(const Launch& launch) {
   if (!enabled_) return Plan::Run;
+  const bool alone = one_queue(launch.request.queue_address);
   std::vector<uint8_t> key = key_of(launch);
   std::lock_guard lock(mutex_);
   auto it = find(key);
   if (it != records_.end() && it->object.lock() != launch.object) it = (records_.erase(it), records_.end());
   if (it == records_.end()) {
-    records_.push_front({std::move(key), launch.object, Record::State::Seen, {}, {}, 0});
+    records_.push_front({std::move(key), launch.object, Record::State::Seen, {}, {}, {}, {}, 0});
     if (records_.size() > kRecords) records_.pop_back();
     return Plan::Run;
   }
@@ -92,15 +111,51 @@ Repeats::Plan Repeats::plan(const Launch& launch) {
   switch (it->state) {
     case Record::State::Hopeless: return Plan::Run;
     case Record::State::Seen: return Plan::Watch;
-    case Record::State::Idempotent: break;
+    case Record::State::Idempotent: case Record::State::Stateful: break;
   }
   const bool there = std::all_of(it->touched.begin(), it->touched.end(), [&](const Range& range) {
     const Range* now = launch.memory->find(range.base);
     return now && now->base == range.base && now->end == range.end && now->kind == range.kind;
   });
-  if (there && hash(it->touched) == it->contents) return Plan::Skip;
-  it->state = ++it->disappointments > kPatience ? Record::State::Hopeless : Record::State::Seen;
-  return it->state == Record::State::Seen ? Plan::Watch : Plan::Run;
+  const bool stateful = it->state == Record::State::Stateful;
+  const Hash now = there ? hash(it->touched) : Hash{};
+  if (there && now == it->contents && (!stateful || (alone && !it->kept.empty()))) {
+    for (size_t i = 0; i < it->kept.size(); ++i) std::memcpy(reinterpret_cast<void*>(it->written[i].base), it->kept[i].data(), it->kept[i].size());
+    return Plan::Skip;
+  }
+  const bool first = stateful && there && it->kept.empty();
+  it->kept.clear();
+  if ((stateful && !alone) || (!first && ++it->disappointments > kPatience)) {
+    it->state = Record::State::Hopeless;
+    return Plan::Run;
+  }
+  it->contents = now;
+  return Plan::Watch;
+}
+
+// What the record of a launch that was watched is good for; fills in what it touched.
+Repeats::Record::State Repeats::state_of(Record& record, const Launch& launch, const DispatchResult& result) {
+  using State = Record::State;
+  if (!result.ok || !launch.footprint->complete() || any(result, kNotMemory)) return State::Hopeless;
+  bool idempotent = !any(result, kAtomics), device = true;
+  uint64_t bytes = 0, to_keep = 0;
+  record.touched.clear();
+  record.written.clear();
+  for (const Footprint::Touched& touched : launch.footprint->touched()) {
+    const Range& range = touched.range;
+    if (range.kind == RangeKind::Runtime) return State::Hopeless;
+    if (!counts(range)) continue;
+    record.touched.push_back(range);
+    bytes += range.end - range.base;
+    device &= device_only(range);
+    if (!touched.written) continue;
+    idempotent &= !touched.read;
+    record.written.push_back(range);
+    to_keep += range.end - range.base;
+  }
+  if (bytes > result.wave_instructions * kBytesPerInstruction) return State::Hopeless;
+  if (idempotent) return State::Idempotent;
+  return device && to_keep <= kKeptBytes ? State::Stateful : State::Hopeless;
 }
 
 void Repeats::watched(const Launch& launch, const DispatchResult& result) {
@@ -108,21 +163,20 @@ void Repeats::watched(const Launch& launch, const DispatchResult& result) {
   std::lock_guard lock(mutex_);
   const auto it = find(key);
   if (it == records_.end()) return;
-  it->state = Record::State::Hopeless;
-  if (!result.ok || !launch.footprint->complete()) return;
-  for (InstClass cls : kMore)
-    if (result.counts[size_t(cls)]) return;
-  it->touched.clear();
-  uint64_t bytes = 0;
-  for (const Footprint::Touched& touched : launch.footprint->touched()) {
-    if (touched.range.kind == RangeKind::Runtime || (touched.read && touched.written && counts(touched.range))) return;
-    if (!counts(touched.range)) continue;
-    it->touched.push_back(touched.range);
-    bytes += touched.range.end - touched.range.base;
+  const auto same = [](const Range& a, const Range& b) { return a.base == b.base && a.end == b.end; };
+  const bool knew = it->state == Record::State::Stateful;
+  const std::vector<Range> before = it->touched;
+  it->state = state_of(*it, launch, result);
+  if (it->state == Record::State::Idempotent) it->contents = hash(it->touched);
+  // The contents before are known for what the last one touched.
+  if (it->state != Record::State::Stateful || !knew || !std::equal(before.begin(), before.end(), it->touched.begin(), it->touched.end(), same)) return;
+  for (const Range& range : it->written)
+    it->kept.emplace_back(reinterpret_cast<const uint8_t*>(range.base), reinterpret_cast<const uint8_t*>(range.end));
+  uint64_t total = 0;
+  for (Record& record : records_) {  // the latest first
+    for (const auto& bytes : record.kept) total += bytes.size();
+    if (total > kKeptBytesInAll) record.kept.clear();
   }
-  if (bytes > result.wave_instructions * kBytesPerInstruction) return;
-  it->contents = hash(it->touched);
-  it->state = Record::State::Idempotent;
 }
 
 }  // namespace gpu

@@ -1,7 +1,10 @@
 // Launches that need not run again. Benchmarks launch one kernel a thousand times with the same
-// arguments; when it only reads what it does not write, every launch after the first leaves memory
-// as it is. Such a launch is known by its packet and arguments, and by the contents of all memory it
-// touches (footprint.h): if nothing of that has changed since it ran, running it changes nothing.
+// arguments. A launch is known by its packet and arguments, and by the contents of all memory it
+// touches (footprint.h).
+// - A kernel that reads nothing of what it writes is idempotent: while those contents are as it left
+//   them, running it changes nothing.
+// - One that works in place or with atomics does the same from the same contents: when they come back
+//   (the loop clears a counter, or copies the input anew), so does the result that was kept.
 #pragma once
 
 #include <array>
@@ -26,11 +29,13 @@ class Repeats {
   struct Record {
     std::vector<uint8_t> key;          // packet and arguments
     std::weak_ptr<CodeObject> object;  // a kernel of another object may come to the same address
-    enum class State : uint8_t { Seen, Idempotent, Hopeless } state = State::Seen;
-    std::vector<Range> touched;
-    Hash contents{};
+    enum class State : uint8_t { Seen, Idempotent, Stateful, Hopeless } state = State::Seen;
+    std::vector<Range> touched, written;
+    Hash contents{};                   // Idempotent: after it; Stateful: before the one that was kept
+    std::vector<std::vector<uint8_t>> kept;  // the written ranges after it
     unsigned disappointments = 0;
   };
+  static Record::State state_of(Record& record, const Launch& launch, const DispatchResult& result);
   static std::vector<uint8_t> key_of(const Launch& launch);
   static Hash hash(const std::vector<Range>& ranges);
   std::list<Record>::iterator find(const std::vector<uint8_t>& key);

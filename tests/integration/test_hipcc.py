@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -245,6 +247,64 @@ def test_a_makefile_that_calls_hipcc_and_hipconfig(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert run(tmp_path / "app").stdout == "7\n"
+
+
+CMAKE_SOURCES = {
+    "main.cpp": "#include <hip/hip_runtime.h>\n#include <cstdio>\n#include <value.h>\n"
+    "void other(int*);\n__global__ void k(int* p) { *p = VALUE; }\n"
+    "int main() { int* p; (void)hipHostMalloc(&p, 4, 0); k<<<1, 1>>>(p);\n"
+    '(void)hipDeviceSynchronize(); std::printf("%d ", *p); other(p); std::printf("%d\\n", *p); }\n',
+    "other.cpp": "#include <hip/hip_runtime.h>\n__global__ void k(int* p, int v) { *p += v; }\n"
+    "void other(int* p) { k<<<1, 1>>>(p, 2); (void)hipDeviceSynchronize(); }\n",
+    "include/value.h": "#define VALUE 7\n",
+}
+CMAKE_PROJECTS = {
+    "language": """
+project(app LANGUAGES CXX HIP)
+set_source_files_properties(main.cpp other.cpp PROPERTIES LANGUAGE HIP)
+add_library(other STATIC other.cpp)
+add_executable(app main.cpp)
+target_link_libraries(app PRIVATE other)
+""",
+    "module": """
+set(CMAKE_MODULE_PATH "$ENV{HIP_PATH}/lib/cmake/hip")
+project(app LANGUAGES CXX)
+find_package(HIP 6.0 REQUIRED)
+hip_add_executable(app main.cpp other.cpp HIPCC_OPTIONS -O2 CLANG_OPTIONS NVCC_OPTIONS -x)
+""",
+    "package": """
+project(app LANGUAGES CXX)
+list(APPEND CMAKE_PREFIX_PATH "$ENV{HIP_PATH}")
+find_package(hip 6.0 REQUIRED)
+find_package(hiprtc REQUIRED)
+set(CMAKE_CXX_COMPILER ${HIP_HIPCC_EXECUTABLE})
+add_executable(app main.cpp other.cpp)
+target_link_libraries(app PRIVATE hip::device hiprtc::hiprtc)
+""",
+}
+
+
+@pytest.mark.parametrize("way", CMAKE_PROJECTS)
+def test_a_cmake_project_finds_hip(way: str, tmp_path: Path) -> None:
+    need_virtual_gpu()
+    if shutil.which("cmake") is None:
+        pytest.skip("no cmake")
+    shims = Path(hipcc("--print-shim-dir").stdout.strip())
+    for name, text in CMAKE_SOURCES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.21)\n{CMAKE_PROJECTS[way]}"
+        "target_include_directories(app PRIVATE include)\n"
+    )
+    path = f"{shims}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "HIP_PATH": str(shims.parent)}
+    for words in (["-S", ".", "-B", "build"], ["--build", "build"]):
+        done = subprocess.run(
+            ["cmake", *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert run(tmp_path / "build" / "app").stdout == "7 9\n"
 
 
 EXAMPLES = sorted(path.stem for path in (REPOSITORY / "examples").glob("*.cpp"))

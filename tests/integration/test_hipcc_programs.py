@@ -38,7 +38,8 @@ def test_a_launch_that_prints_prints_every_time(tmp_path: Path) -> None:
     source.write_text(
         "#include <hip/hip_runtime.h>\n"
         '__global__ void say() { printf("again\\n"); }\n'
-        "int main() { for (int i = 0; i < 5; ++i) say<<<1, 1>>>(); return hipDeviceSynchronize(); }\n"
+        "int main() { for (int i = 0; i < 5; ++i) say<<<1, 1>>>();\n"
+        "  return hipDeviceSynchronize(); }\n"
     )
     hipcc(source, "-o", tmp_path / "say")
     assert run(tmp_path / "say").stdout == "again\n" * 5

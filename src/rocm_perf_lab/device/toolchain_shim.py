@@ -1,4 +1,4 @@
-"""A folder that looks like ROCm: bin/hipcc, bin/hipconfig, bin/rocprofv3, include, lib."""
+"""A folder that looks like ROCm: compilers and tools in bin, include, lib, CMake's packages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from rocm_perf_lab.device.target import STAND_IN
 from rocm_perf_lab.device.toolchain import (
     SHIM_MARK,
     cache_dir,
-    find_toolchain,
     include_dir,
     runtime_library_dir,
 )
@@ -34,39 +33,70 @@ def version_text() -> str:
 
 
 def shim_root() -> Path:
-    return cache_dir() / "rocm"
+    return cache_dir() / "opt-rocm"
 
 
 def make_shims() -> Path:
     """Write the folder (again: the interpreter may have moved) and return its bin."""
     root = shim_root()
-    binaries = root / "bin"
-    binaries.mkdir(parents=True, exist_ok=True)
     python = shlex.quote(sys.executable)
-    for name, words in (
-        ("hipcc", "rocm_perf_lab hipcc"),
-        ("hipconfig", "rocm_perf_lab hipcc --hipconfig"),
-        ("amdclang++", "rocm_perf_lab hipcc"),
-        ("rocprofv3", STAND_IN),
+    for name, command in (
+        ("bin/hipcc", f"{python} -m rocm_perf_lab hipcc"),
+        ("bin/hipconfig", f"{python} -m rocm_perf_lab hipcc --hipconfig"),
+        ("bin/amdclang++", f"{python} -m rocm_perf_lab hipcc"),
+        ("bin/rocprofv3", f"{python} -m {STAND_IN}"),
+        ("bin/rocm_agent_enumerator", "echo gfx942 #"),
+        ("llvm/bin/clang++", f"{python} -m rocm_perf_lab hipcc"),
     ):
-        script = binaries / name
-        text = f'#!/bin/sh\n# {SHIM_MARK}\nexec {python} -m {words} "$@"\n'
-        work = script.with_suffix(f".{os.getpid()}")
-        work.write_text(text)
-        work.chmod(0o755)
-        work.replace(script)
-    links = {"include": include_dir(), "lib": runtime_library_dir()}
-    for name, target in links.items():
-        link = root / name
-        if target is None:
-            continue
-        if link.is_symlink():
-            link.unlink()
-        link.symlink_to(target, target_is_directory=True)
-    info = root / ".info"
-    info.mkdir(exist_ok=True)
-    (info / "version").write_text(f"{hip_version()}\n")
-    return binaries
+        write(root / name, f'#!/bin/sh\n# {SHIM_MARK}\nexec {command} "$@"\n', executable=True)
+    link(root / "include", include_dir())
+    libraries = runtime_library_dir()
+    if libraries is not None:
+        library_folder = root / "lib"
+        if library_folder.is_symlink():
+            library_folder.unlink()
+        library_folder.mkdir(exist_ok=True)
+        for library in libraries.glob("*.so*"):
+            link(library_folder / library.name, library)
+    for source in sorted((Path(__file__).parent / "cmake").glob("*.cmake")):
+        package = PACKAGE_OF.get(source.stem, "hip")
+        write(root / "lib" / "cmake" / package / source.name, source.read_text())
+        write(
+            root / "lib" / "cmake" / package / f"{package}-config-version.cmake",
+            VERSION_FILE.replace("{}", hip_version()),
+        )
+    write(root / ".info" / "version", f"{hip_version()}\n")
+    return root / "bin"
+
+
+PACKAGE_OF = {"hip-lang-config": "hip-lang", "hiprtc-config": "hiprtc"}
+VERSION_FILE = """set(PACKAGE_VERSION "{}")
+if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+else()
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+  set(PACKAGE_VERSION_EXACT TRUE)
+endif()
+"""
+
+
+def write(path: Path, text: str, executable: bool = False) -> None:
+    """Builds run side by side: a file is there whole or not at all."""
+    if path.is_file() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    work = path.with_name(f"{path.name}.{os.getpid()}")
+    work.write_text(text)
+    work.chmod(0o755 if executable else 0o644)
+    work.replace(path)
+
+
+def link(path: Path, target: Path) -> None:
+    work = path.with_name(f"{path.name}.{os.getpid()}")
+    work.symlink_to(target, target_is_directory=target.is_dir())
+    work.replace(path)
 
 
 def hipconfig(args: Sequence[str]) -> str:
@@ -98,7 +128,8 @@ def hipconfig(args: Sequence[str]) -> str:
     if any(arg in ("--path", "-p", "--rocmpath", "-R") for arg in args):
         make_shims()
     if "--hipclangpath" in args or "-l" in args:
-        answers["--hipclangpath"] = answers["-l"] = str(Path(find_toolchain().clang[0]).parent)
+        make_shims()
+        answers["--hipclangpath"] = answers["-l"] = str(root / "llvm" / "bin")
     if not args or args[0] in ("--full", "-f"):
         return (
             f"HIP version  : {hip_version()}-virtual\n\n== hipconfig\nHIP_PATH     : {root}\n"
