@@ -14,8 +14,8 @@ Scores, each the mean over seeds with a 95 % bootstrap interval:
 Finished runs are kept in a folder, so an interrupted benchmark goes on where it stopped; with
 --minutes it stops by itself and reports what it has, with the number of seeds. Seeds come in turns
 over methods and spaces, so what is there is balanced. Times are CPU seconds of one core. Methods
-whose cost grows with the square of the budget can be bounded by --most; what lies beyond is then
-left open in the table.
+whose cost grows with the square of the budget can be bounded by --most METHOD=SHARE, or on one
+space by METHOD@SPACE=SHARE, 0 leaving it out; what lies beyond stays open in the table.
 """
 
 from __future__ import annotations
@@ -268,6 +268,15 @@ def random_curve_at(path: str, grid: tuple[int, ...]) -> np.ndarray:
     return random_curve(load(path), grid[-1])[np.array(grid) - 1]
 
 
+def name_of(path: str) -> str:
+    return Path(path).name.split(".")[0]
+
+
+def bound(most: dict[str, float], method: str, path: str) -> float:
+    """The largest budget of a method on a space."""
+    return most.get(f"{method}@{name_of(path)}", most.get(method, BUDGETS[-1]))
+
+
 def at(curve: Sequence[float], space: RecordedSpace, share: float) -> float:
     n = max(1, math.ceil(share * space.space.size - 1e-9))
     return curve[min(n, len(curve)) - 1]
@@ -300,8 +309,9 @@ def main() -> None:
     folder = options.keep or Path(tempfile.gettempdir()) / "rocm-perf-autotune-bench"
     folder.mkdir(parents=True, exist_ok=True)
     work = [
-        (str(f.resolve()), m, s, str(folder), most.get(m, BUDGETS[-1]))
+        (str(f.resolve()), m, s, str(folder), bound(most, m, str(f)))
         for s in range(options.seeds) for m in methods for f in files
+        if bound(most, m, str(f)) > 0
     ]  # fmt: skip
     curves: Curves = {}
     seconds: dict[str, list[float]] = {}
@@ -318,9 +328,7 @@ def main() -> None:
                 print("out of time: a report of what is finished", file=sys.stderr)
                 pool.terminate()
                 break
-    paths = sorted({p for p, *_ in work})
-    complete = [m for m in methods if all((p, m) in curves for p in paths)]
-    report(paths, complete, curves, seconds, most, options.json)
+    report(sorted({p for p, *_ in work}), methods, curves, seconds, most, options.json)
 
 
 def report(
@@ -331,38 +339,39 @@ def report(
     most: dict[str, float],
     as_json: bool,
 ) -> None:
-    table: dict[str, Any] = {}
+    table: dict[str, dict[str, np.ndarray]] = {}
     labels = [f"{100 * b:.0f} %" for b in BUDGETS] + ["method."]
     for method in methods:
         per_space: dict[str, np.ndarray] = {}
-        limit = most.get(method, BUDGETS[-1])
         for path in paths:
-            space = load(path)
-            per_space[Path(path).name.split(".")[0]] = np.array(
+            space, limit = load(path), bound(most, method, path)
+            per_space[name_of(path)] = np.array(
                 [
                     [
                         *(at(c, space, b) if b <= limit else math.nan for b in BUDGETS),
                         methodology(path, c) if limit == BUDGETS[-1] else math.nan,
                     ]
-                    for c in curves[path, method]
+                    for c in curves.get((path, method), [])
                 ]
-            )
+            ).reshape(-1, len(labels))
         seeds = min(len(v) for v in per_space.values())
         mean = np.mean([v[:seeds] for v in per_space.values()], axis=0)
         table[method] = {"mean": mean, **per_space}
     if as_json:
         found = {
             m: {s: {k: [float(v[:, i].mean()), *interval(v[:, i])] for i, k in enumerate(labels)}
-                for s, v in rows.items()}
+                for s, v in rows.items() if len(v)}
             for m, rows in table.items()
         }  # fmt: skip
         print(json.dumps(found, indent=2))
         return
-    for name in ["mean", *[Path(p).name.split(".")[0] for p in paths]]:
+    for name in ["mean", *map(name_of, paths)]:
         print(f"\n{name}\n| method | seeds | " + " | ".join(labels) + " | CPU s/run |")
         print("|---" * (len(labels) + 3) + "|")
         for method in methods:
             rows = table[method][name]
+            if not len(rows):
+                continue
             cells = []
             for i in range(len(labels)):
                 low, high = interval(rows[:, i])

@@ -122,7 +122,7 @@ def _from_key(key: str, names: list[str], domains: dict[str, Any]) -> dict[str, 
 
 def _from_t4(results: list[Any], data: dict[str, Any], path: Path) -> Iterable[_Entry]:
     metadata = data.get("metadata")
-    unit = metadata.get("timeunit") if isinstance(metadata, dict) else None
+    usual = metadata.get("timeunit") if isinstance(metadata, dict) else None
     if not results:
         raise BadInput(f"{path} has no results")
     for number, result in enumerate(results):
@@ -130,10 +130,11 @@ def _from_t4(results: list[Any], data: dict[str, Any], path: Path) -> Iterable[_
         if not isinstance(configuration, dict) or not configuration:
             raise BadInput(f"{path}: result {number} has no configuration")
         row: dict[str, Any] = {"__error__": result.get("invalidity")}
+        unit = usual
         for measurement in result.get("measurements") or ():
             if isinstance(measurement, dict) and measurement.get("name") == "time":
                 row["time"] = measurement.get("value")
-                unit = measurement.get("unit") or unit
+                unit = measurement.get("unit") or usual
         times = result.get("times")
         row["times"] = times.get("runtimes") if isinstance(times, dict) else None
         yield (

@@ -4,8 +4,7 @@
 a member's share of the next batch follows its recent success, with a floor, so that the portfolio
 is never much worse than its best member:
 
-- kernel: the largest expected improvement under a Gaussian process of the times' ranks, which a
-  few very slow results cannot bend;
+- kernel: the largest expected improvement under a Gaussian process of times and their ranks;
 - local: untried neighbours (one parameter changed) of the best configurations so far;
 - polynomial: the lowest predictions of the degree-2 model, while it ranks out of sample;
 - random: keeps the models honest.
@@ -207,7 +206,7 @@ class Search:
 
     def _by_kernel(self, count: int) -> Rows:
         rows, times = self._known()
-        target = _scores(times)
+        target = _target(times)
         self.kernel.fit(self.coordinates[rows], target)
         pool = self._pool()
         if not len(pool):
@@ -293,10 +292,14 @@ class Search:
         return sorted(self._log_time, key=lambda row: (self._log_time[row], row))[:count]
 
 
-def _scores(values: Matrix) -> Matrix:
-    """The ranks, as if drawn from a logistic distribution: the first few lie well apart."""
-    share = (polynomial.ranks(values) + 0.5) / len(values)
-    return np.asarray(np.log(share / (1 - share)))
+def _target(times: Matrix) -> Matrix:
+    """Half log time, half the score of its rank, each in its own standard deviations.
+
+    Ranks alone lose how far apart the fast ones are; log times alone are ruled by the slow ones.
+    """
+    share = (polynomial.ranks(times) + 0.5) / len(times)
+    score = np.log(share / (1 - share))
+    return np.asarray(sum(y / (y.std() + 1e-12) for y in (times, score)))
 
 
 def _expected_improvement(mean: Matrix, deviation: Matrix, best: float) -> Matrix:
