@@ -13,7 +13,7 @@ void lds_tell(Wave& w, const u32* first, const u32* second, u32 size, bool write
 inline bool lds_place(Wave& w, const Inst* i, u32 offset, u32 size, u32 align, Place& p) {
   if (GPU_UNLIKELY(w.access || offset + size > w.lds_bytes || (align && (offset & (align - 1))))) return false;
   p = {w.lds + offset, row(w, i->src[0].code), w.exec};
-  return rows_within(w, p.offset, nullptr, 0, w.exec, 0, w.lds_bytes - size - offset, align ? align - 1 : 0);
+  return rows_within(w, p, size, {0, w.lds_bytes - size - offset, align ? align - 1 : 0});
 }
 
 template <class E, int kRegs>
@@ -62,7 +62,8 @@ inline bool lds_place2(Wave& w, const Inst* i, Place& p, Place& q) {
   const u32 first = (u32(i->imm) & 255) * kStride, second = ((u32(i->imm) >> 8) & 255) * kStride;
   if (!lds_place(w, i, first > second ? first : second, 4 * kRegs, 0, p)) return false;
   p.base = w.lds + first;
-  q = {w.lds + second, p.offset, p.mask};
+  q = p;
+  q.base = w.lds + second;
   return true;
 }
 template <int kRegs, int kStride>

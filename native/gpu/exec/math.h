@@ -114,7 +114,12 @@ inline double ds_max(double m, double x) { return max_f64(m, x); }
 
 inline float flush_f32(float a) { return (as_u32(a) & 0x7f800000u) ? a : as_f32(as_u32(a) & 0x80000000u); }
 inline float round_f16(float a) { return f16_to_f32(f32_to_f16(a)); }
-inline double fma_f16(double a, double b, double c) { return a * b + c; }  // exact enough to round once
+// The product is exact; the sum is rounded to odd, so that rounding it to half is the only rounding.
+inline float fma_f16(float a, float b, float c) {
+  const float p = a * b, s = p + c, t = s - p, lost = (p - (s - t)) + (c - t);
+  const u32 away = (lost > 0.0f) != (s > 0.0f) ? 1u : 0u, odd = (as_u32(s) - away) | 1u;
+  return (lost != 0.0f) & (__builtin_fabsf(s) < __builtin_inff()) ? as_f32(odd) : s;
+}
 inline float mul_legacy(float a, float b) { return a == 0.0f || b == 0.0f ? 0.0f : a * b; }
 
 // Conversions saturate and send NaN to 0.

@@ -177,7 +177,9 @@ void run(Wave& w, const Inst* i, const MatrixInfo& s) {
       const int group = lane / s.m / s.blocks, block = (lane / s.m) % s.blocks;
       if (!s.sparse) {
         T* to = a + (block * k + group * per_a + e) * s.m;
-        for (int n = 0; n < s.m; ++n) to[n] = negative ? item[lane + n] * sign(0) : item[lane + n];
+        if constexpr (width == 1) memcpy(to, item + lane, 4 * size_t(s.m));
+        else
+          for (int n = 0; n < s.m; ++n) to[n] = item[lane + n] * sign(0);
         continue;
       }
       // Two bits per kept item say which of four positions it has.
@@ -199,7 +201,9 @@ void run(Wave& w, const Inst* i, const MatrixInfo& s) {
     for (int lane = 0; lane < 64; lane += s.n) {
       const int group = lane / s.n / s.blocks, block = (lane / s.n) % s.blocks;
       T* to = b + (block * k + group * per_b + e) * s.n;
-      for (int n = 0; n < s.n; ++n) to[n] = negative ? from[lane + n] * sign(1) : from[lane + n];
+      if constexpr (width == 1) memcpy(to, from + lane, 4 * size_t(s.n));
+      else
+        for (int n = 0; n < s.n; ++n) to[n] = from[lane + n] * sign(1);
     }
   }
 

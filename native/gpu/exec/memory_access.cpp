@@ -52,6 +52,15 @@ bool check(Wave& w, const Inst* i, Access& a, u32 size, bool write, u32 align) {
     }
   }
   const u64 plain = a.mask & ~a.lds & ~a.scratch;
+  if (GPU_LIKELY(plain == ~u64(0))) {
+    u64 low = a.address[0], high = a.address[0];
+    for (int l = 1; l < 64; ++l) {
+      low = a.address[l] < low ? a.address[l] : low;
+      high = a.address[l] > high ? a.address[l] : high;
+    }
+    const Range& r = range_of(w, i);
+    if (low >= r.base && high < r.end && size <= r.end - high && (write ? r.writable : r.readable)) return true;
+  }
   for (u64 m = plain; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
     if (GPU_UNLIKELY(!global_byte(w, i, a.address[l], size, write, l))) return false;
@@ -79,21 +88,19 @@ namespace {
 // holds its first lane.
 bool in_one_range(Wave& w, const Inst* i, u64 base, const u32* offset, const u32* high, u32 same, u32 size, bool write,
                   u32 align, Place& p) {
-  const u64 mask = w.exec;
+  p = {reinterpret_cast<u8*>(base), offset, w.exec};
   Range& known = range_of(w, i);
   const auto holds = [&](const Range& r) {
     const u64 low = r.base > base ? r.base - base : 0, end = r.end - size;
     if (low > UINT32_MAX || r.end < size || end < base + low || base + low < base || !(write ? r.writable : r.readable)) return false;
     const u64 room = end - base - low, most = UINT32_MAX - low;
-    return rows_within(w, offset, high, same, mask, u32(low), u32(room < most ? room : most), align ? align - 1 : 0);
+    return rows_within(w, p, size, {u32(low), u32(room < most ? room : most), align ? align - 1 : 0, high, same});
   };
   if (GPU_UNLIKELY(align && (base & (align - 1)))) return false;
-  if (GPU_UNLIKELY(!holds(known))) {
-    const Range* r = w.memory ? w.memory->find(base + offset[__builtin_ctzll(mask)]) : nullptr;
-    if (!r || !holds(*r)) return false;
-    known = *r;
-  }
-  p = {reinterpret_cast<u8*>(base), offset, mask};
+  if (GPU_LIKELY(holds(known))) return true;
+  const Range* r = w.memory ? w.memory->find(base + offset[__builtin_ctzll(w.exec)]) : nullptr;
+  if (!r || !holds(*r)) return false;
+  known = *r;
   return true;
 }
 
@@ -117,7 +124,7 @@ bool FlatAddress::place(Wave& w, const Inst* i, u32 size, bool write, u32 align,
   if (high == u32(w.shared_aperture >> 32)) {
     if (offset + size > w.lds_bytes || (align && (offset & (align - 1)))) return false;
     p = {w.lds + offset, v, w.exec};
-    return rows_within(w, v, v + 64, high, w.exec, 0, w.lds_bytes - size - offset, align ? align - 1 : 0);
+    return rows_within(w, p, size, {0, w.lds_bytes - size - offset, align ? align - 1 : 0, v + 64, high});
   }
   return in_one_range(w, i, (u64(high) << 32) + offset, v, v + 64, high, size, write, align, p);
 }
@@ -132,13 +139,14 @@ bool scratch_place(Wave& w, const Inst* i, u32 size, u32* offset, Place& p) {
     const u32* v = row(w, i->src[0].code);
     alignas(64) u32 at_[64];
     GPU_LANES at_[l] = base + v[l];
-    if (!rows_within(w, at_, nullptr, 0, w.exec, 0, room, odd)) return false;
+    p = {w.scratch, at_, w.exec};
+    if (!rows_within(w, p, size, {0, room, odd})) return false;
     GPU_LANES offset[l] = (at_[l] & ~3u) * 64 + u32(l) * 4 + (at_[l] & 3);
     p = {w.scratch, offset, w.exec};
   } else {
     if (base > room || (base & odd)) return false;
     GPU_LANES offset[l] = u32(l) * 4;
-    p = {w.scratch + u64(base & ~3u) * 64 + (base & 3), offset, w.exec};
+    p = {w.scratch + u64(base & ~3u) * 64 + (base & 3), offset, w.exec, size >= 4 && w.exec == ~u64(0)};
   }
   return true;
 }
@@ -153,7 +161,8 @@ bool BufferAddress::place(Wave& w, const Inst* i, u32 size, bool write, u32 alig
   if (swizzle || add_tid || i->idxen || !i->offen || fixed + size > records) return false;
   const u64 base = (r[0] | (u64(r[1] & 0xffff) << 32)) + fixed;
   const u32* v = row(w, i->src[0].code);
-  return rows_within(w, v, nullptr, 0, w.exec, 0, u32(records - size - fixed), 0) &&
+  p = {nullptr, v, w.exec};
+  return rows_within(w, p, size, {0, u32(records - size - fixed)}) &&
          in_one_range(w, i, base, v, nullptr, 0, size, write, align, p);
 }
 

@@ -87,6 +87,14 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
   if (rows == 0) return nullptr;
   const Source& s = i->src[k];
   const u32* p = at(w, s);
+  if ((s.neg | s.abs) && (mod == Mod::F32 || mod == Mod::F64) && (s.kind == Source::Vector || s.kind == Source::Constant) &&
+      !is_dpp(i->format) && !is_sdwa(i->format)) {
+    const u32 clear = s.abs ? 0x80000000u : 0, flip = s.neg ? 0x80000000u : 0;
+    const int top = mod == Mod::F64 ? 64 : 0;
+    if (top) copy_row(room, p);
+    GPU_LANES room[top + l] = (p[top + l] & ~clear) ^ flip;
+    return room;
+  }
   if (s.kind == Source::Scalar) {
     splat(room, p[0]);
     if (rows == 2) splat(room + 64, p[1]);

@@ -15,6 +15,16 @@ inline const u32* at(const Wave& w, const Source& s) {
   return reinterpret_cast<const u32*>(base + s.at);
 }
 
+// memcpy of this size would be a call.
+inline void copy_row(u32* to, const u32* from) {
+#if defined(__AVX2__)
+  __m256i part[8];
+  for (int n = 0; n < 8; ++n) part[n] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 8 * n));
+  for (int n = 0; n < 8; ++n) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8 * n), part[n]);
+#else
+  memcpy(to, from, 256);
+#endif
+}
 inline void splat(u32* row, u32 value) {
   GPU_LANES row[l] = value;
 }
@@ -54,7 +64,7 @@ inline const u32* mask_row(Wave& w, u64 mask) {
 }
 inline void blend(Wave& w, u32* dst, const u32* src, u64 mask) {
   if (mask == ~u64(0)) {
-    memcpy(dst, src, 256);
+    copy_row(dst, src);
     return;
   }
   const u32* m = mask_row(w, mask);

@@ -12,6 +12,7 @@ struct Place {
   u8* base;
   const u32* offset;
   u64 mask;
+  bool row = false;  // all 64 lanes, one element after the other
 };
 
 // Element types of loads and stores: size in memory, what a lane's register becomes (`keep` are the
@@ -212,6 +213,15 @@ inline void store_part(const u32* s, u8* base, const u32* o) {
 // are written.
 template <class E, int kRegs>
 GPU_NOINLINE void load_rows(u32* d, Place p) {
+#if defined(__AVX2__)
+  if constexpr (kRegs == 1 && E::keep == 0) {
+    if (p.row) {
+      const u8* from = p.base + p.offset[0];
+      for (u32 n = 0; n < 64; n += 8) row_part(d + n, E::eight(from + n * E::size));
+      return;
+    }
+  }
+#endif
   for (int n = 0; n < 64; n += 8) {
     const u32 part = u32(p.mask >> n) & 255;
     if (GPU_LIKELY(part == 255)) {
@@ -227,6 +237,15 @@ GPU_NOINLINE void load_rows(u32* d, Place p) {
 // Lanes store in order: where two name one address, the last one stays.
 template <class E, int kRegs>
 GPU_NOINLINE void store_rows(const u32* s, Place p) {
+#if defined(__AVX2__)
+  if constexpr (kRegs == 1) {
+    if (p.row) {
+      u8* to = p.base + p.offset[0];
+      for (u32 n = 0; n < 64; n += 8) E::store_eight(to + n * E::size, row_part(s + n));
+      return;
+    }
+  }
+#endif
   for (int n = 0; n < 64; n += 8) {
     const u32 part = u32(p.mask >> n) & 255;
     if (GPU_LIKELY(part == 255)) {
@@ -240,28 +259,39 @@ GPU_NOINLINE void store_rows(const u32* s, Place p) {
   }
 }
 
-// Whether offset[l] - low <= room for every lane of `mask`, the rows equal `same` there (a row of
-// high words, or nullptr), and no offset has a bit of `low_bits`.
-inline bool rows_within(Wave& w, const u32* offset, const u32* high, u32 same, u64 mask, u32 low, u32 room, u32 low_bits) {
-  const bool all = mask == ~u64(0);
-  const u32* on = all ? nullptr : mask_row(w, mask);
+// What the lanes of an access must satisfy for it to be a Place.
+struct Bounds {
+  u32 low, room;               // offset - low <= room
+  u32 odd = 0;                 // no offset has one of these bits
+  const u32* high = nullptr;   // a row of high words, all equal to `same`
+  u32 same = 0;
+};
+// Sets p.row for elements of `size` bytes.
+inline bool rows_within(Wave& w, Place& p, u32 size, const Bounds& b) {
+  const bool all = p.mask == ~u64(0);
+  const u32* on = all ? nullptr : mask_row(w, p.mask);
 #if defined(__AVX2__)
-  const __m256i vlow = _mm256_set1_epi32(int(low)), vroom = _mm256_set1_epi32(int(room)), vsame = _mm256_set1_epi32(int(same));
-  const __m256i vbits = _mm256_set1_epi32(int(low_bits));
-  __m256i bad = _mm256_setzero_si256();
-  for (int n = 0; n < 64; n += 8) {
-    const __m256i o = row_part(offset + n);
-    __m256i wrong = _mm256_xor_si256(_mm256_max_epu32(_mm256_sub_epi32(o, vlow), vroom), vroom);
-    if (high) wrong = _mm256_or_si256(wrong, _mm256_xor_si256(row_part(high + n), vsame));
-    wrong = _mm256_or_si256(wrong, _mm256_and_si256(o, vbits));
+  const __m256i low = _mm256_set1_epi32(int(b.low)), room = _mm256_set1_epi32(int(b.room)), odd = _mm256_set1_epi32(int(b.odd));
+  const __m256i same = _mm256_set1_epi32(int(b.same)), step = _mm256_set1_epi32(int(8 * size));
+  const __m256i count = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(int(size)));
+  __m256i expected = _mm256_add_epi32(_mm256_set1_epi32(int(p.offset[0])), count);
+  __m256i bad = _mm256_setzero_si256(), astray = bad;
+  for (int n = 0; n < 64; n += 8, expected = _mm256_add_epi32(expected, step)) {
+    const __m256i o = row_part(p.offset + n);
+    __m256i wrong = _mm256_xor_si256(_mm256_max_epu32(_mm256_sub_epi32(o, low), room), room);
+    if (b.high) wrong = _mm256_or_si256(wrong, _mm256_xor_si256(row_part(b.high + n), same));
+    wrong = _mm256_or_si256(wrong, _mm256_and_si256(o, odd));
     if (!all) wrong = _mm256_and_si256(wrong, row_part(on + n));
     bad = _mm256_or_si256(bad, wrong);
+    astray = _mm256_or_si256(astray, _mm256_xor_si256(o, expected));
   }
+  p.row = all && none(astray);
   return none(bad);
 #else
+  (void)size;
   u32 bad = 0;
   for (int l = 0; l < 64; ++l) {
-    const u32 wrong = u32(offset[l] - low > room) | (high ? high[l] ^ same : 0) | (offset[l] & low_bits);
+    const u32 wrong = u32(p.offset[l] - b.low > b.room) | (b.high ? b.high[l] ^ b.same : 0) | (p.offset[l] & b.odd);
     bad |= all ? wrong : wrong & on[l];
   }
   return bad == 0;

@@ -26,7 +26,7 @@ inline void each(u32* d, const u32* a, const u32* b, const u32* c) {
     GPU_LANES Op::D::put(low, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l)));
     const u32 *a1 = a + 64, *b1 = Op::n > 1 ? b + 64 : b, *c1 = Op::n > 2 ? c + 64 : c;
     GPU_LANES Op::D::put(d + 64, l, Op::f(Op::A::get(a1, l), Op::B::get(b1, l), Op::C::get(c1, l)));
-    memcpy(d, low, 256);
+    copy_row(d, low);
   } else if constexpr (any_wide<typename Op::D, typename Op::A, typename Op::B, typename Op::C>) {
     Buffers room;
     alignas(64) u32 out[128];
@@ -310,8 +310,8 @@ inline const Inst* pk_mov(Wave& w, const Inst* i) {
   const u32* a = fetch<t_u64>(w, i, 0, room.src[0]);
   const u32* b = fetch<t_u64>(w, i, 1, room.src[1]);
   alignas(64) u32 out[128];
-  memcpy(out, i->src[0].sel & 1 ? a + 64 : a, 256);
-  memcpy(out + 64, i->src[1].sel & 1 ? b + 64 : b, 256);
+  copy_row(out, i->src[0].sel & 1 ? a + 64 : a);
+  copy_row(out + 64, i->src[1].sel & 1 ? b + 64 : b);
   for (int r = 0; r < 2; ++r) blend(w, row(w, i->dst) + 64 * r, out + 64 * r, w.exec);
   return next(i);
 }

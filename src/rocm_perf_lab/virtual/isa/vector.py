@@ -215,7 +215,7 @@ _VOP3 = """
 491 v_mad_legacy_u16 u16: u16 u16 u16 :: a * b + c :: sat=umin(a*b+c,0xffffu)
 492 v_mad_legacy_i16 i16: i16 i16 i16 :: a * b + c :: sat=sat_i16(i64(a)*b+c)
 493 v_perm_b32 b32: b32 b32 b32 :: perm_b32(a, b, c)
-494 v_fma_legacy_f16 f16d: f16d f16d f16d :: fma_f16(a, b, c)
+494 v_fma_legacy_f16 f16: f16 f16 f16 :: fma_f16(a, b, c)
 495 v_div_fixup_legacy_f16 f16: f16 f16 f16 :: div_fixup_f16(a, b, c)
 497 v_mad_u32_u16 u32: u16 u16 u32 :: a * b + c :: opsel sat=sat_u32(u64(a)*b+c)
 498 v_mad_i32_i16 i32: i16 i16 i32 :: i32(u32(a * b) + u32(c)) :: opsel sat=sat_i32(i64(a)*b+c)
@@ -238,7 +238,7 @@ _VOP3 = """
 515 v_mad_f16 f16: f16 f16 f16 :: round_f16(a * b) + c :: opsel
 516 v_mad_u16 u16: u16 u16 u16 :: a * b + c :: opsel sat=umin(a*b+c,0xffffu)
 517 v_mad_i16 i16: i16 i16 i16 :: a * b + c :: opsel sat=sat_i16(i64(a)*b+c)
-518 v_fma_f16 f16d: f16d f16d f16d :: fma_f16(a, b, c) :: opsel
+518 v_fma_f16 f16: f16 f16 f16 :: fma_f16(a, b, c) :: opsel
 519 v_div_fixup_f16 f16: f16 f16 f16 :: div_fixup_f16(a, b, c) :: opsel
 520 v_lshl_add_u64 u64: u64 u32 u64 :: (a << (b & 7)) + c :: @gfx942
 640 v_add_f64 f64: f64 f64 :: a + b
