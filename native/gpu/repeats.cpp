@@ -67,7 +67,7 @@ std::vector<uint8_t> Repeats::key_of(const Launch& launch) {
   append(key, request.private_bytes);
   append(key, request.group_bytes);
   const auto* arguments = reinterpret_cast<const uint8_t*>(request.kernarg);
-  if (arguments) key.insert(key.end(), arguments, arguments + launch.kernel->kernarg_bytes);
+  key.insert(key.end(), arguments, arguments + launch.kernel->kernarg_bytes);
   return key;
 }
 
@@ -96,7 +96,8 @@ std::list<Repeats::Record>::iterator Repeats::find(const std::vector<uint8_t>& k
 }
 
 Repeats::Plan Repeats::plan(const Launch& launch) {
-  if (!enabled_) return Plan::Run;
+  const Range* arguments = launch.memory->find(launch.request.kernarg);
+  if (!enabled_ || (launch.kernel->kernarg_bytes && (!arguments || arguments->end - launch.request.kernarg < launch.kernel->kernarg_bytes))) return Plan::Run;
   const bool alone = one_queue(launch.request.queue_address);
   std::vector<uint8_t> key = key_of(launch);
   std::lock_guard lock(mutex_);
