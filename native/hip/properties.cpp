@@ -227,6 +227,7 @@ int device_attribute(const Device& device, hipDeviceAttribute_t attribute, bool&
     case hipDeviceAttributeFineGrainSupport: return 1;
     case hipDeviceAttributeWallClockRate: return p.clockInstructionRate;
     case hipDeviceAttributeNumberOfXccs: return static_cast<int>(device.xccs);
+    case hipDeviceAttributeMaxAvailableVgprsPerThread: return 512;  // gfx90a and later: vector and accumulation registers in one file
     default: known = false; return 0;
   }
 }

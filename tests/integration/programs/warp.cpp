@@ -1,9 +1,13 @@
 // What lanes say to each other: shuffles of every type, votes, matches, reductions, tiles, scans.
+#include <hip/cooperative_groups/hip_reduce.h>
+#include <hip/cooperative_groups/hip_scan.h>
+#include <hip/cooperative_groups/memcpy_async.h>
 #include <hip/hip_cooperative_groups.h>
 #include <hip/hip_fp16.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace cg = cooperative_groups;
 
@@ -93,6 +97,20 @@ __global__ void warp() {
   EXPECT(!__syncthreads_and(threadIdx.x) && __syncthreads_or(threadIdx.x == 100));
 }
 
+// Two buffers taken in turn: one is read while the next is copied, between the halves of a barrier.
+__global__ void pipeline(const int* in, int* out, int tiles) {
+  __shared__ int buffer[2][128];
+  cg::thread_block block = cg::this_thread_block();
+  cg::memcpy_async(block, buffer[0], in, sizeof buffer[0]);
+  block.sync();
+  for (int t = 0; t < tiles; ++t) {
+    if (t + 1 < tiles) cg::memcpy_async(block, buffer[(t + 1) % 2], in + (t + 1) * 128, sizeof buffer[0]);
+    auto token = block.barrier_arrive();
+    out[t * 128 + threadIdx.x] = 2 * buffer[t % 2][127 - threadIdx.x];
+    block.barrier_wait(std::move(token));
+  }
+}
+
 __global__ void grid(int* counts, int rounds) {
   cg::grid_group all = cg::this_grid();
   EXPECT(all.is_valid() && all.size() == gridDim.x * blockDim.x);
@@ -107,6 +125,13 @@ __global__ void grid(int* counts, int rounds) {
 int main() {
   warp<<<3, 128>>>();
   if (hipDeviceSynchronize() != hipSuccess) return 2;
+  int *in, *out;
+  (void)hipMallocManaged(&in, sizeof(int) * 1024);
+  (void)hipMallocManaged(&out, sizeof(int) * 1024);
+  for (int i = 0; i < 1024; ++i) in[i] = i;
+  pipeline<<<1, 128>>>(in, out, 8);
+  if (hipDeviceSynchronize() != hipSuccess) return 5;
+  for (int i = 0; i < 1024; ++i) failures += out[i] != 2 * (i / 128 * 128 + 127 - i % 128);
   int *counts, rounds = 4;
   (void)hipMalloc(&counts, sizeof(int) * rounds);
   (void)hipMemset(counts, 0, sizeof(int) * rounds);

@@ -19,6 +19,8 @@ CASE(properties) {
   CHECK(value == p.multiProcessorCount);
   OK(hipDeviceGetAttribute(&value, hipDeviceAttributeWarpSize, 0));
   CHECK(value == 64);
+  OK(hipDeviceGetAttribute(&value, hipDeviceAttributeMaxAvailableVgprsPerThread, 0));
+  CHECK(value == 512);
   STATUS(hipDeviceGetAttribute(&value, (hipDeviceAttribute_t)5000, 0), hipErrorInvalidValue);
   STATUS(hipDeviceGetAttribute(&value, hipDeviceAttributeWarpSize, count), hipErrorInvalidDevice);
   STATUS(hipGetDeviceProperties(&p, -1), hipErrorInvalidDevice);
