@@ -136,6 +136,40 @@ def test_sources_may_lean_on_what_amds_compiler_includes_by_itself(
         hipcc(f"-std={standard}", "-c", source, "-o", tmp_path / "k.o")
 
 
+IMAGES = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+texture<float, 2, hipReadModeElementType> image;
+__global__ void sample(hipTextureObject_t object, float* out) {
+#if GUARDED && __HIP_NO_IMAGE_SUPPORT
+  out[0] = 1;
+#else
+  out[0] = tex2D<float>(object, 0.5f, 0.5f) + tex2D(image, 1, 2) + tex1Dfetch<float>(object, 3);
+#endif
+}
+int main() {
+  image.filterMode = hipFilterModeLinear;
+  int images = 1;
+  (void)hipDeviceGetAttribute(&images, hipDeviceAttributeImageSupport, 0);
+  hipTextureObject_t object = nullptr;
+  hipResourceDesc what = {};
+  hipTextureDesc how = {};
+  const hipError_t status = hipCreateTextureObject(&object, &what, &how, nullptr);
+  std::printf("%d %d\\n", images, status == hipErrorNotSupported);
+}
+"""
+
+
+def test_textures_are_refused_as_on_the_hardware(tmp_path: Path) -> None:
+    """No image instructions: a program that asks is told, one that does not does not build."""
+    need_virtual_gpu()
+    (tmp_path / "images.cpp").write_text(IMAGES)
+    hipcc("-DGUARDED=1", tmp_path / "images.cpp", "-o", tmp_path / "images")
+    assert run(tmp_path / "images").stdout == "0 1\n"
+    done = hipcc("-DGUARDED=0", "-c", tmp_path / "images.cpp", "-o", tmp_path / "k.o", code=1)
+    assert "image/texture API not supported on the device" in done.stderr
+
+
 def test_disasm_lists_kernels_with_their_lines(source: Path, tmp_path: Path) -> None:
     need_virtual_gpu()
     hipcc("--genco", "-g", source, "-o", tmp_path / "k.co")

@@ -37,6 +37,9 @@
 #include <hip/detail/sync.h>
 #include <hip/detail/atomic.h>
 #include <hip/detail/launch.h>
+#if !defined(__HIPCC_RTC__)
+#include <hip/detail/texture_fetch.h>
+#endif
 #endif
 
 #endif
