@@ -74,6 +74,7 @@ struct DispatchRequest {           // the fields of an AQL kernel dispatch packe
   uint64_t kernel_object = 0, kernarg = 0;
   uint64_t queue_address = 0;      // hsa_queue_t*
   uint64_t dispatch_id = 0;
+  bool only_queue = false;         // the process has had no other: nothing else runs meanwhile
 };
 
 struct FaultReport {

@@ -1,10 +1,11 @@
 #include "repeats.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+
+#include "outside_writes.h"
 
 namespace gpu {
 namespace {
@@ -29,16 +30,6 @@ bool counts(const Range& range) { return range.kind != RangeKind::Kernarg && ran
 // What only the device and copies in stream order change.
 bool device_only(const Range& range) {
   return range.kind == RangeKind::Vram || range.kind == RangeKind::Vmem || range.kind == RangeKind::Code;
-}
-
-// A result is kept by whole allocations. Where streams share one, a part of it may have been changed
-// by somebody else meanwhile: results are only kept while one queue is all there is.
-bool one_queue(uint64_t queue) {
-  static std::atomic<uint64_t> first{0};
-  static std::atomic<bool> several{false};
-  uint64_t none = 0;
-  if (!first.compare_exchange_strong(none, queue) && none != queue) several = true;
-  return !several;
 }
 
 template <class T>
@@ -98,13 +89,15 @@ std::list<Repeats::Record>::iterator Repeats::find(const std::vector<uint8_t>& k
 Repeats::Plan Repeats::plan(const Launch& launch) {
   const Range* arguments = launch.memory->find(launch.request.kernarg);
   if (!enabled_ || (launch.kernel->kernarg_bytes && (!arguments || arguments->end - launch.request.kernarg < launch.kernel->kernarg_bytes))) return Plan::Run;
-  const bool alone = one_queue(launch.request.queue_address);
+  // A result is kept by whole allocations, and what another stream did to one meanwhile must not be
+  // undone with it: results are kept while there is one queue, and set while no copy is under way.
+  const bool alone = launch.request.only_queue;
   std::vector<uint8_t> key = key_of(launch);
   std::lock_guard lock(mutex_);
   auto it = find(key);
   if (it != records_.end() && it->object.lock() != launch.object) it = (records_.erase(it), records_.end());
   if (it == records_.end()) {
-    records_.push_front({std::move(key), launch.object, Record::State::Seen, {}, {}, {}, {}, 0});
+    records_.push_front({std::move(key), launch.object, Record::State::Seen, {}, {}, {}, {}, 0, 0});
     if (records_.size() > kRecords) records_.pop_back();
     return Plan::Run;
   }
@@ -119,6 +112,8 @@ Repeats::Plan Repeats::plan(const Launch& launch) {
     return now && now->base == range.base && now->end == range.end && now->kind == range.kind;
   });
   const bool stateful = it->state == Record::State::Stateful;
+  std::unique_lock still(outside_writes().mutex, std::defer_lock);
+  if (stateful) still.lock();
   const Hash now = there ? hash(it->touched) : Hash{};
   if (there && now == it->contents && (!stateful || (alone && !it->kept.empty()))) {
     for (size_t i = 0; i < it->kept.size(); ++i) std::memcpy(reinterpret_cast<void*>(it->written[i].base), it->kept[i].data(), it->kept[i].size());
@@ -131,6 +126,7 @@ Repeats::Plan Repeats::plan(const Launch& launch) {
     return Plan::Run;
   }
   it->contents = now;
+  it->outside_writes = outside_writes().count;
   return Plan::Watch;
 }
 
@@ -170,6 +166,7 @@ void Repeats::watched(const Launch& launch, const DispatchResult& result) {
   it->state = state_of(*it, launch, result);
   if (it->state == Record::State::Idempotent) it->contents = hash(it->touched);
   // The contents before are known for what the last one touched.
+  if (it->outside_writes != outside_writes().count) return;
   if (it->state != Record::State::Stateful || !knew || !std::equal(before.begin(), before.end(), it->touched.begin(), it->touched.end(), same)) return;
   for (const Range& range : it->written)
     it->kept.emplace_back(reinterpret_cast<const uint8_t*>(range.base), reinterpret_cast<const uint8_t*>(range.end));

@@ -33,6 +33,7 @@ class Repeats {
     std::vector<Range> touched, written;
     Hash contents{};                   // Idempotent: after it; Stateful: before the one that was kept
     std::vector<std::vector<uint8_t>> kept;  // the written ranges after it
+    uint64_t outside_writes = 0;       // how many there had been before
     unsigned disappointments = 0;
   };
   static Record::State state_of(Record& record, const Launch& launch, const DispatchResult& result);

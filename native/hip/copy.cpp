@@ -51,11 +51,16 @@ void fill_box(const FillRequest& request) {
 // Runs `work` in stream order on the host: at once where nothing is in the way.
 hipError_t run_on_host(Stream& stream, Blocking blocking, std::function<void()> work) {
   if (blocking == Blocking::Yes) {
+    {
+      std::lock_guard lock(stream.device.mutex);
+      if (!stream.queue()) return hipErrorOutOfMemory;
+    }
     if (hipError_t status = synchronize(stream)) return status;
     work();
     return hipSuccess;
   }
   std::lock_guard lock(stream.device.mutex);
+  if (!stream.queue()) return hipErrorOutOfMemory;
   if (stream.idle()) {
     work();
     return hipSuccess;

@@ -113,6 +113,8 @@ Stream::Stream(Device& device_, unsigned flags_, int priority_)
 
 Stream::~Stream() { release_queue(); }
 
+// With a stream's first work of any kind: that there is one queue tells the device that nothing runs
+// beside a kernel.
 hsa_queue_t* Stream::ensure_queue() {
   if (queue_) return queue_;
   if (!device.idle_queues.empty() && cu_mask.empty()) {
@@ -260,6 +262,7 @@ hipError_t Stream::marker(CompletionRef* done, const std::vector<CompletionRef>&
 
 hipError_t Stream::copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent,
                         size_t size) {
+  if (!ensure_queue()) return hipErrorOutOfMemory;
   CompletionRef completion = make_completion(&device);
   if (!completion) return hipErrorOutOfMemory;
   StreamScope scope(id);
@@ -278,6 +281,7 @@ hipError_t Stream::copy(void* to, hsa_agent_t to_agent, const void* from, hsa_ag
 hipError_t Stream::copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_offset,
                              const hsa_pitched_ptr_t& from, const hsa_dim3_t& from_offset,
                              const hsa_dim3_t& range, hsa_amd_copy_direction_t direction) {
+  if (!ensure_queue()) return hipErrorOutOfMemory;
   CompletionRef completion = make_completion(&device);
   if (!completion) return hipErrorOutOfMemory;
   StreamScope scope(id);
@@ -294,6 +298,7 @@ hipError_t Stream::copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_o
 }
 
 hipError_t Stream::host(std::function<void(hipError_t)> run) {
+  if (!ensure_queue()) return hipErrorOutOfMemory;
   CompletionRef completion = make_completion(&device);
   if (!completion) return hipErrorOutOfMemory;
   if (!worker_) worker_ = std::make_unique<HostWorker>();

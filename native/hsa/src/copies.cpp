@@ -8,6 +8,7 @@
 #include "allocations.h"
 #include "arena.h"
 #include "hsa_impl.h"
+#include "outside_writes.h"
 #include "signals.h"
 
 namespace {
@@ -110,7 +111,10 @@ hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t, const void* from, 
   if (!to || !from) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (const hsa_status_t status = check(wait_count, waits, completion); status != HSA_STATUS_SUCCESS) return status;
   if (!copy_allowed(to, size) || !copy_allowed(from, size)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  engines().submit({{waits, waits + wait_count}, completion, [=] { std::memmove(to, from, size); }});
+  engines().submit({{waits, waits + wait_count}, completion, [=] {
+    const gpu::OutsideWrite writing;
+    std::memmove(to, from, size);
+  }});
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
@@ -137,6 +141,7 @@ hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const h
   const bool empty = !range->x || !range->y || !range->z;
   if (!empty && (!box_allowed(*to, *to_offset, *range) || !box_allowed(*from, *from_offset, *range))) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   auto work = [t = *to, f = *from, to_at = *to_offset, from_at = *from_offset, box = *range] {
+    const gpu::OutsideWrite writing;
     for (uint32_t z = 0; z < box.z; ++z)
       for (uint32_t y = 0; y < box.y; ++y)
         std::memmove(static_cast<uint8_t*>(t.base) + to_at.x + (to_at.y + y) * t.pitch + (to_at.z + z) * t.slice,

@@ -5,6 +5,7 @@
 #include "allocations.h"
 #include "arena.h"
 #include "hsa_impl.h"
+#include "outside_writes.h"
 
 Allocations& allocations() {
   static Allocations* instance = new Allocations;
@@ -218,6 +219,7 @@ hsa_status_t hsa_amd_memory_unlock(void* host) {
 hsa_status_t hsa_amd_memory_fill(void* address, uint32_t word, size_t count) {
   if (!address || reinterpret_cast<uint64_t>(address) % 4) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (!copy_allowed(address, count * 4)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  const gpu::OutsideWrite writing;
   std::fill_n(static_cast<uint32_t*>(address), count, word);
   return HSA_STATUS_SUCCESS;
 }
@@ -225,6 +227,7 @@ hsa_status_t hsa_amd_memory_fill(void* address, uint32_t word, size_t count) {
 hsa_status_t hsa_memory_copy(void* to, const void* from, size_t size) {
   if (!to || !from) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (!copy_allowed(to, size) || !copy_allowed(from, size)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  const gpu::OutsideWrite writing;
   std::memmove(to, from, size);
   return HSA_STATUS_SUCCESS;
 }

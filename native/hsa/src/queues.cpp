@@ -1,6 +1,7 @@
 #include "queues.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +34,8 @@ hsa_status_t status_of(gpu::FaultKind kind) {
     default: return HSA_STATUS_ERROR_EXCEPTION;
   }
 }
+
+std::atomic<uint64_t> queues_made{0};
 
 // Runs what the packets say, one after the other.
 class HardwareQueue final : public Queue {
@@ -112,6 +115,7 @@ class HardwareQueue final : public Queue {
     request.kernel_object = p.kernel_object;
     request.kernarg = reinterpret_cast<uint64_t>(p.kernarg_address);
     request.queue_address = reinterpret_cast<uint64_t>(amd);
+    request.only_queue = queues_made.load(std::memory_order_relaxed) == 1;
     request.dispatch_id = read_index().load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const uint64_t start = now_ns();
@@ -313,6 +317,7 @@ hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32
   Queue* made = nullptr;
   const hsa_status_t status = create_hardware_queue(*owner, size, type, on_error, data, &made);
   if (status != HSA_STATUS_SUCCESS) return status;
+  ++queues_made;
   register_queue(made);
   *queue = made->handle();
   return HSA_STATUS_SUCCESS;
