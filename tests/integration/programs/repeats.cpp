@@ -126,6 +126,26 @@ void what_adds_up_adds_up() {
   EXPECT(value_at(b.out) == 335);
 }
 
+// A stream that only copies works on one half of an allocation while a kernel works on the other.
+void a_copy_beside_a_kernel_stays() {
+  Buffers b;
+  hipStream_t copies;
+  int* pinned;
+  CHECK(hipStreamCreateWithFlags(&copies, hipStreamNonBlocking));
+  CHECK(hipHostMalloc(&pinned, sizeof(int) * kCount));
+  for (int i = 0; i < 200; ++i) {
+    CHECK(hipMemset(b.out, 0, sizeof(int) * kCount));
+    CHECK(hipDeviceSynchronize());
+    for (int k = 0; k < kCount; ++k) pinned[k] = i;
+    increment<<<2, 250>>>(b.out, kCount / 2);
+    CHECK(hipMemcpyAsync(b.out + kCount / 2, pinned, sizeof(int) * (kCount / 2), hipMemcpyHostToDevice, copies));
+    CHECK(hipDeviceSynchronize());
+    EXPECT(value_at(b.out) == 1 && value_at(b.out + kCount / 2) == i && value_at(b.out + kCount - 1) == i);
+  }
+  CHECK(hipHostFree(pinned));
+  CHECK(hipStreamDestroy(copies));
+}
+
 void pointers_in_memory_are_followed() {
   Buffers b;
   int** where;
@@ -180,6 +200,7 @@ int main() {
   pointers_in_memory_are_followed();
   memory_that_comes_back_is_other_memory();
   clocks_go_on();
+  a_copy_beside_a_kernel_stays();
   a_benchmark_loop_ends();
   std::printf("%d failures\n", failures);
   return failures != 0;
