@@ -66,35 +66,37 @@ def decode(
     kinds: IntColumn,
     slot: IntColumn,
     rowid_column: int,
-    after: int,
+    rowids: IntColumn,
     integers: IntColumn,
     reals: FloatColumn,
     begin: IntColumn,
     length: IntColumn,
 ) -> Any:
-    """Fill the columns; the last rowid, or MISSING for anything out of the ordinary."""
+    """Fill the columns and the first and last rowid; False for anything out of the ordinary."""
     odd = np.int64(-9223372036854775808)
     row = 0
-    last = np.int64(after)
+    last = odd
     for p in range(len(offsets)):
         offset, start = offsets[p], starts[p]
         end = offset + usable
         if data[start] != 13:
-            return odd
+            return False
         cells = (np.int64(data[start + 3]) << 8) | np.int64(data[start + 4])
         if start + 8 + 2 * cells > end:
-            return odd
+            return False
         for c in range(cells):
             pointer = start + 8 + 2 * c
             at = offset + ((np.int64(data[pointer]) << 8) | np.int64(data[pointer + 1]))
             if at < start + 8 + 2 * cells or at >= end:
-                return odd
+                return False
             payload, at = _varint(data, at, end)
             if at < 0 or payload < 1:
-                return odd
+                return False
             rowid, at = _varint(data, at, end)
             if at < 0 or rowid <= last:
-                return odd
+                return False
+            if row == 0:
+                rowids[0] = rowid
             last = rowid
             local = payload
             if payload > usable - 35:
@@ -104,32 +106,32 @@ def decode(
                     local = least
             stop = at + local
             if stop > end:
-                return odd
+                return False
             header, types = _varint(data, at, stop)
             if types < 0 or header < 1 or at + header > stop:
-                return odd
+                return False
             value_at = at + header
             header_end = value_at
             for column in range(len(kinds)):
                 if types >= header_end:
-                    return odd
+                    return False
                 kind_of = np.int64(data[types])
                 if kind_of < 0x80:
                     types += 1
                 else:
                     kind_of, types = _varint(data, types, header_end)
                     if types < 0 or kind_of < 0:
-                        return odd
+                        return False
                 if kind_of >= 12:
                     size = (kind_of - 12) >> 1
                 elif kind_of < 10:
                     size = _SIZES[kind_of]
                 else:
-                    return odd
+                    return False
                 wanted = kinds[column]
                 if wanted != 0:
                     if value_at + size > stop:
-                        return odd
+                        return False
                     to = slot[column]
                     if wanted == 1:
                         if column == rowid_column:
@@ -141,7 +143,7 @@ def decode(
                         elif kind_of == 8 or kind_of == 9:
                             integers[to, row] = kind_of - 8
                         else:
-                            return odd
+                            return False
                     elif wanted == 2:
                         if kind_of == 0:
                             reals[to, row] = np.nan
@@ -153,7 +155,7 @@ def decode(
                         elif kind_of < 10:
                             reals[to, row] = np.float64(kind_of - 8)
                         else:
-                            return odd
+                            return False
                     elif kind_of == 0:
                         begin[to, row] = 0
                         length[to, row] = -1
@@ -161,10 +163,11 @@ def decode(
                         begin[to, row] = value_at
                         length[to, row] = size
                     else:
-                        return odd
+                        return False
                 value_at += size
             row += 1
-    return last
+    rowids[1] = last
+    return True
 
 
 @_jit

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from types import ModuleType
 from typing import BinaryIO
@@ -27,6 +29,7 @@ Bytes = npt.NDArray[np.uint8]
 SKIP, INTEGER, REAL, TEXT = range(4)
 _INTERIOR, _LEAF = 5, 13
 _PAGES_PER_BATCH = 1024
+_DECODERS = 2  # threads; the loops run without the interpreter's lock
 _MOST_GAP = 8  # read pages in between rather than seek, up to this many times the wanted ones
 
 
@@ -98,15 +101,21 @@ class Pages:
 
     def batches(self, root: int, request: Request) -> Iterator[PageBatch]:
         leaves = self.leaves(root)
-        last = MISSING
-        for first in range(0, len(leaves), _PAGES_PER_BATCH):
+
+        def decoded(first: int) -> PageBatch:
             wanted = leaves[first : first + _PAGES_PER_BATCH]
             data, offsets = self._gather(wanted)
             starts = offsets + np.where(wanted == 1, 100, 0)
-            batch = PageBatch(data, offsets, starts, self._usable, request, last)
-            last = batch.last_rowid
-            if batch.count:
-                yield batch
+            return PageBatch(data, offsets, starts, self._usable, request)
+
+        last = MISSING
+        for batch in _ahead(decoded, range(0, len(leaves), _PAGES_PER_BATCH)):
+            if not batch.count:
+                continue
+            if batch.rowids[0] <= last:
+                raise UnusualTableError
+            last = batch.rowids[1]
+            yield batch
 
     def _gather(self, wanted: IntColumn) -> tuple[Bytes, IntColumn]:
         """The bytes of some pages, and where each begins in them."""
@@ -128,6 +137,22 @@ class Pages:
         return np.frombuffer(data, dtype=np.uint8), offsets
 
 
+def _ahead(decoded: Callable[[int], PageBatch], places: Sequence[int]) -> Iterator[PageBatch]:
+    """Every batch in order; while one is worked with, the next ones are decoded."""
+    if len(places) < 2:
+        yield from map(decoded, places)
+        return
+    kernels()  # imported, and perhaps compiled, by one thread only
+    with ThreadPoolExecutor(_DECODERS) as pool:
+        coming: deque[Future[PageBatch]] = deque()
+        for place in places:
+            coming.append(pool.submit(decoded, place))
+            if len(coming) > _DECODERS:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
+
+
 class PageBatch:
     """The rows of some leaf pages, decoded."""
 
@@ -138,7 +163,6 @@ class PageBatch:
         starts: IntColumn,
         usable: int,
         request: Request,
-        after: int,
     ) -> None:
         counts = data[starts + 3].astype(np.int64) << 8 | data[starts + 4]
         self.count = int(counts.sum())
@@ -148,7 +172,8 @@ class PageBatch:
         self._begin = np.empty((texts, self.count), dtype=np.int64)
         self._length = np.empty((texts, self.count), dtype=np.int64)
         self._data = data
-        self.last_rowid = kernels().decode(
+        rowids = np.zeros(2, dtype=np.int64)
+        ordinary = kernels().decode(
             data,
             offsets,
             starts,
@@ -156,14 +181,15 @@ class PageBatch:
             request.kinds,
             request.slots,
             request.rowid,
-            after,
+            rowids,
             whole,
             real,
             self._begin,
             self._length,
         )
-        if self.last_rowid == MISSING and self.count:
+        if not ordinary:
             raise UnusualTableError
+        self.rowids = (int(rowids[0]), int(rowids[1]))
         real[~np.isfinite(real)] = np.nan
         # Copies, so that a column can be let go without the others.
         self.integers: list[IntColumn] = [column.copy() for column in whole]
