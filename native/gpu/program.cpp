@@ -10,6 +10,7 @@
 #include <vector>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <xmmintrin.h>
 #endif
 
@@ -28,13 +29,27 @@ extern const ExecFn exec_table[];
 
 namespace {
 
+#if defined(GPU_HAVE_AVX2)
+// By hand: __builtin_cpu_supports refers to a symbol that some linkers refuse in a shared library.
+bool has_avx2() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return false;
+  constexpr unsigned kFma = 1u << 12, kSavedByOs = 1u << 27, kF16c = 1u << 29;
+  if ((c & (kFma | kSavedByOs | kF16c)) != (kFma | kSavedByOs | kF16c)) return false;
+  unsigned low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & 6) != 6) return false;  // the system keeps SSE and AVX registers
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+  constexpr unsigned kBmi = 1u << 3, kAvx2 = 1u << 5, kBmi2 = 1u << 8;
+  return (b & (kBmi | kAvx2 | kBmi2)) == (kBmi | kAvx2 | kBmi2);
+}
+#endif
+
 const ExecFn* exec_table() {
 #if defined(GPU_HAVE_AVX2)
   static const ExecFn* chosen = [] {
     const char* no = std::getenv("ROCM_PERF_PORTABLE");
-    const bool fast = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-    return fast && !(no && *no == '1') ? avx2::exec_table : base::exec_table;
+    return has_avx2() && !(no && *no == '1') ? avx2::exec_table : base::exec_table;
   }();
   return chosen;
 #else
