@@ -17,6 +17,9 @@ from typing import Any
 
 import pytest
 
+from rocm_perf_lab.autotune import template
+from rocm_perf_lab.autotune.executors import DaskCluster
+from rocm_perf_lab.autotune.measure import Recipe, Task
 from support.cli import complaint, rocm_perf
 
 LIMIT_S = 600  # of what ends by an event: it bounds a hang, a loaded machine stays far below
@@ -275,6 +278,28 @@ def test_a_cluster_loses_a_worker_and_nothing_else(
     assert result["statuses"] == {"ok": 32}
     assert len({json.dumps(e["parameters"]) for e in result["evaluations"]}) == 32
     assert len({line.split()[-1] for line in ran(kernel)}) == 3
+
+
+def test_a_result_that_went_with_its_worker_is_measured_again(
+    kernel: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
+) -> None:
+    address, workers = cluster
+    (kernel / "kernel.sh").write_text(
+        '#!/bin/sh\necho "$ROCR_VISIBLE_DEVICES" >> "$LOG_DIR/ran.txt"\n'
+    )
+    executor = DaskCluster(address)
+    try:
+        task = Task({}, Recipe(template.parse(str(kernel / "kernel.sh"), "", frozenset()), "wall"))
+        executor.submit(7, task)
+        (future,) = executor._futures.values()
+        _until(lambda: future.status == "finished" or _ended(workers))
+        workers[int(*ran(kernel))].kill()
+        _until(lambda: future.status == "lost" or sum(ran(kernel).values()) > 1)
+        ((row, measurement),) = executor.wait(LIMIT_S)
+    finally:
+        executor.close()
+    assert (row, measurement.status) == (7, "ok")
+    assert len(ran(kernel)) == 2
 
 
 def _ended(processes: Sequence[subprocess.Popen[Any]]) -> bool:

@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -194,17 +195,19 @@ class DaskCluster:
         self._client.close(timeout=5)
 
     def _take(self, row: int, future: Any) -> Measurement:
+        # A result stays on its worker until it is fetched. A worker that dies in between takes it
+        # along; fetching then waits until Dask has run the task elsewhere.
         self._futures.pop(row, None)
-        if future.status == "finished":
+        try:
             result = future.result()
-            assert isinstance(result, Measurement)
-            return result
-        if future.status in ("cancelled", "lost"):
-            raise MissingTool(f"the Dask scheduler at {self._address} was lost")
-        error = future.exception()
-        if type(error).__name__ == "KilledWorker":
-            return Measurement("failed", reason="the workers that measured it died")
-        raise error
+        except CancelledError:  # Dask cancels what it waits for when the scheduler goes
+            raise MissingTool(f"the Dask scheduler at {self._address} was lost") from None
+        except Exception as error:
+            if type(error).__name__ == "KilledWorker":
+                return Measurement("failed", reason="the workers that measured it died")
+            raise
+        assert isinstance(result, Measurement)
+        return result
 
 
 def _on_worker(task: Task, folder: str) -> Measurement:
