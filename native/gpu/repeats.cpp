@@ -64,12 +64,12 @@ std::vector<uint8_t> Repeats::key_of(const Launch& launch) {
 
 // Four chains of words, each step a bijection: one changed word always shows.
 Repeats::Hash Repeats::hash(const std::vector<Range>& ranges) {
-  constexpr uint64_t kOdd[4] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9, 0xd6e8feb86659fd93};
+  static constexpr uint64_t kOdd[4] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9, 0xd6e8feb86659fd93};
   Hash h{1, 2, 3, 4};
   for (const Range& range : ranges) {
     const auto* at = reinterpret_cast<const uint8_t*>(range.base);
     const uint64_t bytes = range.end - range.base, whole = bytes & ~uint64_t{31};
-    auto step = [&h, &kOdd](const uint8_t* from) {
+    auto step = [&h](const uint8_t* from) {
       uint64_t word[4];
       std::memcpy(word, from, sizeof word);
       for (int i = 0; i < 4; ++i) h[i] = std::rotl(h[i] ^ word[i], 29) * kOdd[i];

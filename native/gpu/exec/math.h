@@ -118,7 +118,7 @@ inline float round_f16(float a) { return f16_to_f32(f32_to_f16(a)); }
 inline float fma_f16(float a, float b, float c) {
   const float p = a * b, s = p + c, t = s - p, lost = (p - (s - t)) + (c - t);
   const u32 away = (lost > 0.0f) != (s > 0.0f) ? 1u : 0u, odd = (as_u32(s) - away) | 1u;
-  return (lost != 0.0f) & (__builtin_fabsf(s) < __builtin_inff()) ? as_f32(odd) : s;
+  return ((lost != 0.0f) & (__builtin_fabsf(s) < __builtin_inff())) ? as_f32(odd) : s;
 }
 inline float mul_legacy(float a, float b) { return a == 0.0f || b == 0.0f ? 0.0f : a * b; }
 
@@ -182,7 +182,7 @@ inline i32 frexp_exp_f64(double a) {
   const u64 x = as_u64(a), scaled = as_u64(a * 0x1p54);
   const i32 e = i32((x >> 52) & 2047), small = i32((scaled >> 52) & 2047) - 54;
   const i32 r = (e == 0 ? small : e) - 1022;
-  return (a == 0.0) | (e == 2047) ? 0 : r;
+  return ((a == 0.0) | (e == 2047)) ? 0 : r;
 }
 inline double frexp_mant_f64(double a) {
   constexpr u64 field = u64(2047) << 52, half = u64(1022) << 52;

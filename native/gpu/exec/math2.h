@@ -78,8 +78,8 @@ inline float div_fixup_f32(float q, float d, float n) {
   const float inf = __builtin_inff(), ad = __builtin_fabsf(d), an = __builtin_fabsf(n);
   u32 r = sign | (as_u32(q) & 0x7fffffffu);
   r = __builtin_fabsf(q) < inf ? r : as_u32(n / d);  // the quotient overflowed on the way
-  r = (ad == inf) | (an == 0.0f) | (exponent(n) - exponent(d) < -150) ? sign : r;
-  r = (ad == 0.0f) | (an == inf) ? sign | 0x7f800000u : r;
+  r = ((ad == inf) | (an == 0.0f) | (exponent(n) - exponent(d) < -150)) ? sign : r;
+  r = ((ad == 0.0f) | (an == inf)) ? sign | 0x7f800000u : r;
   r = ((ad == 0.0f) & (an == 0.0f)) | ((ad == inf) & (an == inf)) ? 0xffc00000u : r;
   r = d != d ? as_u32(d) | quiet : r;
   return as_f32(n != n ? as_u32(n) | quiet : r);
@@ -89,8 +89,8 @@ inline double div_fixup_f64(double q, double d, double n) {
   const double inf = __builtin_inf(), ad = __builtin_fabs(d), an = __builtin_fabs(n);
   u64 r = sign | (as_u64(q) & ~top);
   r = __builtin_fabs(q) < inf ? r : as_u64(n / d);  // the quotient overflowed on the way
-  r = (ad == inf) | (an == 0.0) | (exponent(n) - exponent(d) < -1075) ? sign : r;
-  r = (ad == 0.0) | (an == inf) ? sign | 0x7ff0000000000000ull : r;
+  r = ((ad == inf) | (an == 0.0) | (exponent(n) - exponent(d) < -1075)) ? sign : r;
+  r = ((ad == 0.0) | (an == inf)) ? sign | 0x7ff0000000000000ull : r;
   r = ((ad == 0.0) & (an == 0.0)) | ((ad == inf) & (an == inf)) ? 0xfff8000000000000ull : r;
   r = d != d ? as_u64(d) | quiet : r;
   return as_f64(n != n ? as_u64(n) | quiet : r);

@@ -142,7 +142,7 @@ def _ahead(decoded: Callable[[int], PageBatch], places: Sequence[int]) -> Iterat
     if len(places) < 2:
         yield from map(decoded, places)
         return
-    kernels()  # imported, and perhaps compiled, by one thread only
+    kernels()  # imported here, not by two threads at once
     with ThreadPoolExecutor(_DECODERS) as pool:
         coming: deque[Future[PageBatch]] = deque()
         for place in places:
