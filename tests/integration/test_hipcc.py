@@ -13,6 +13,7 @@ import pytest
 
 from rocm_perf_lab.device.code_object import read_code_objects
 from rocm_perf_lab.device.toolchain import real_hipcc
+from support.cli import complaint, rocm_perf
 from support.hip_build import REPOSITORY, hipcc, need_compiler, need_virtual_gpu, run
 
 KERNEL = """
@@ -193,6 +194,31 @@ def test_disasm_lists_kernels_with_their_lines(source: Path, tmp_path: Path) -> 
     assert any(text.startswith("s_endpgm") for text in texts)
     multiply = next(i for i in kernel["instructions"] if i["text"].startswith("v_mul_f32"))
     assert (multiply["file"].rpartition("/")[2], multiply["line"]) == ("kernel.cpp", 3)
+
+
+def test_disasm_shows_what_it_knows_of_a_program_for_several_gpus(
+    source: Path, tmp_path: Path
+) -> None:
+    need_virtual_gpu()
+    hipcc(
+        "--genco",
+        "--offload-arch=gfx1030",
+        "--offload-arch=gfx90a",
+        source,
+        "-o",
+        "k.co",
+        cwd=tmp_path,
+    )
+    done = rocm_perf("disasm", "k.co", "--json", cwd=tmp_path)
+    listed = {k["architecture"]: k for k in json.loads(done.stdout)["kernels"]}
+    assert listed["gfx90a"]["instructions"] and listed["gfx90a"]["instructions_reason"] is None
+    assert listed["gfx1030"]["instructions"] is None
+    assert "no disassembler for gfx1030" in listed["gfx1030"]["instructions_reason"]
+    text = rocm_perf("disasm", "k.co", "--arch", "gfx90a", cwd=tmp_path).stdout
+    assert "gfx1030" not in text and "s_endpgm" in text
+    assert "it is for gfx1030, gfx90a" in complaint(
+        rocm_perf("disasm", "k.co", "--arch", "gfx942", cwd=tmp_path), 2
+    )
 
 
 MAIN = """

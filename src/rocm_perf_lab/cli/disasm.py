@@ -12,7 +12,7 @@ import typer
 from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
 from rocm_perf_lab.device.code_object import CodeObject, Kernel, read_code_objects
-from rocm_perf_lab.device.disassembly import disassemble
+from rocm_perf_lab.device.disassembly import KNOWN, disassemble, unknown
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.schema import disasm as schema
 from rocm_perf_lab.schema.common import to_json
@@ -28,24 +28,28 @@ def disasm(
     kernel: Annotated[
         str, typer.Option("--kernel", metavar="REGEX", help="Only kernels whose name matches.")
     ] = "",
+    arch: Annotated[
+        str, typer.Option("--arch", metavar="NAME", help="Only kernels for this GPU, as gfx942.")
+    ] = "",
     summary: Annotated[
         bool, typer.Option("--summary", help="Resources only, no instructions.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
 ) -> None:
     """Show the kernels in a binary: resources, arguments, instructions with source lines."""
-    chosen = _choose(file, kernel)
+    chosen = _choose(file, kernel, arch)
+    reason = "only a summary was asked for" if summary else None
     if json:
-        kernels = [_document(owner, found, not summary) for owner, found in chosen]
+        kernels = [_document(owner, found, reason) for owner, found in chosen]
         sys.stdout.write(to_json(schema.Disassembly(file=str(file), kernels=kernels)))
         return
     for index, (owner, found) in enumerate(chosen):
         if index:
             print()
-        _print(owner, found, not summary)
+        _print(owner, found, reason)
 
 
-def _choose(file: Path, pattern: str) -> list[tuple[CodeObject, Kernel]]:
+def _choose(file: Path, pattern: str, architecture: str) -> list[tuple[CodeObject, Kernel]]:
     try:
         wanted = re.compile(pattern)
     except re.error as error:
@@ -53,6 +57,13 @@ def _choose(file: Path, pattern: str) -> list[tuple[CodeObject, Kernel]]:
     kernels = [(owner, k) for owner in read_code_objects(file) for k in owner.kernels]
     if not kernels:
         raise BadInput(f"{file} holds GPU code, but no kernel")
+    if architecture:
+        present = sorted({k.architecture for _, k in kernels})
+        kernels = [(owner, k) for owner, k in kernels if k.architecture == architecture]
+        if not kernels:
+            raise UsageError(
+                f"no kernel in {file} is for {architecture}", hint=f"it is for {', '.join(present)}"
+            )
     found = [(owner, k) for owner, k in kernels if wanted.search(k.name)]
     if not found:
         names = ", ".join(sorted({k.name for _, k in kernels})[:8])
@@ -78,8 +89,14 @@ def _occupancy(kernel: Kernel) -> Occupancy:
     )
 
 
-def _document(owner: CodeObject, kernel: Kernel, listing: bool) -> schema.DisassembledKernel:
+def _unlisted(kernel: Kernel, reason: str | None) -> str | None:
+    """Why the instructions of this kernel are not shown."""
+    return reason or (None if kernel.architecture in KNOWN else unknown(kernel.architecture))
+
+
+def _document(owner: CodeObject, kernel: Kernel, reason: str | None) -> schema.DisassembledKernel:
     fits = _occupancy(kernel)
+    reason = _unlisted(kernel, reason)
     return schema.DisassembledKernel(
         name=kernel.name,
         architecture=owner.architecture,
@@ -108,7 +125,9 @@ def _document(owner: CodeObject, kernel: Kernel, listing: bool) -> schema.Disass
             )
             for a in kernel.arguments
         ],
-        instructions=[
+        instructions=None
+        if reason
+        else [
             schema.KernelInstruction(
                 address=i.address,
                 encoding=" ".join(f"{word:08x}" for word in i.encoding),
@@ -116,12 +135,13 @@ def _document(owner: CodeObject, kernel: Kernel, listing: bool) -> schema.Disass
                 file=i.file,
                 line=i.line,
             )
-            for i in (disassemble(owner, kernel) if listing else ())
+            for i in disassemble(owner, kernel)
         ],
+        instructions_reason=reason,
     )
 
 
-def _print(owner: CodeObject, kernel: Kernel, listing: bool) -> None:
+def _print(owner: CodeObject, kernel: Kernel, summary: str | None) -> None:
     fits = _occupancy(kernel)
     print(f"{_plain(kernel.name)}  ({owner.architecture})")
     print(
@@ -142,8 +162,12 @@ def _print(owner: CodeObject, kernel: Kernel, listing: bool) -> None:
     hidden = sum(a.hidden for a in kernel.arguments)
     if hidden:
         print(f"  and {hidden} hidden arguments, {kernel.kernarg_bytes} B in all")
+    if reason := _unlisted(kernel, summary):
+        if not summary:
+            print(f"  instructions not shown: {reason}")
+        return
     last: tuple[str | None, int | None] = (None, None)
-    for i in disassemble(owner, kernel) if listing else ():
+    for i in disassemble(owner, kernel):
         if (i.file, i.line) != last and i.file is not None:
             print(f"; {_plain(i.file)}:{i.line}")
         last = (i.file, i.line)

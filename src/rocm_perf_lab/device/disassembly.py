@@ -39,10 +39,14 @@ def _library() -> ctypes.CDLL:
     return library
 
 
+def unknown(architecture: str) -> str:
+    return f"no disassembler for {architecture}: it knows {', '.join(KNOWN)}"
+
+
 def disassemble(owner: CodeObject, kernel: Kernel) -> Iterator[Instruction]:
     """Every instruction of one kernel, with its source line where the object has line tables."""
     if kernel.architecture not in KNOWN:
-        raise BadInput(f"no disassembler for {kernel.architecture}", f"it knows {', '.join(KNOWN)}")
+        raise BadInput(unknown(kernel.architecture))
     lines = LineTable(owner.elf)
     library, text = _library(), ctypes.create_string_buffer(512)
     at, code = 0, kernel.code

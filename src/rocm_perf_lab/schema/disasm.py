@@ -52,7 +52,8 @@ class DisassembledKernel(Model):
     resources: KernelResources
     occupancy: KernelOccupancy
     arguments: list[KernelArgument]
-    instructions: list[KernelInstruction]
+    instructions: list[KernelInstruction] | None
+    instructions_reason: str | None = Field(description="why there are no instructions")
 
 
 class Disassembly(Model):
