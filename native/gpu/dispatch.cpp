@@ -123,7 +123,7 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
   DispatchResult part;
   FaultReport fault;
   do {
-    if (starting && !group->start(active.launch, model_, span.begin++)) {
+    if (starting && !group->start(active.launch, limits_, model_, span.begin++)) {
       no_scratch = true;
       --span.begin;
       break;
@@ -203,7 +203,7 @@ DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& req
     const bool starting = next < launch.group_count && suspended.size() < limit;
     if (starting) {
       group = spare ? std::move(spare) : std::make_unique<WorkgroupContext>(scratch_);
-      if (!group->start(launch, model_, next)) {
+      if (!group->start(launch, limits_, model_, next)) {
         result.ok = false;
         result.refused = true;
         result.fault.text = "rocm-perf: no scratch memory for kernel " + demangle(launch.kernel->name) + "\n";

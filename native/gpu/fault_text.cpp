@@ -109,6 +109,8 @@ std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t w
   if (has_lane(fault.kind)) line("work-item", format("(%u, %u, %u), lane %u", item[0], item[1], item[2], lane));
   if (has_address(fault.kind)) line("nearest", near(memory, fault.address));
   if (fault.kind == FaultKind::InstructionLimit) line("limit", "set ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS to a higher number per wave, or to 0 for none");
+  if (fault.kind == FaultKind::LdsOutOfRange)
+    line("note", "hardware reads 0 there and drops what is written; ROCM_PERF_VIRTUAL_BOUNDS=page lets it pass");
   if (fault.kind == FaultKind::BarrierDivergence)
     line("note", "hardware lets waves that have ended pass the barrier; ROCM_PERF_VIRTUAL_BARRIER=hardware does so too");
   return out;

@@ -111,6 +111,9 @@ struct alignas(64) Wave {
   uint64_t mask_exec;           // the mask that mask_row spells out, valid once mask_valid
   bool mask_valid;
   bool unchecked;               // the loop does not look at register numbers
+  // Since the waves left a barrier together: this one has not waited for memory (1, 2), and has read
+  // scalars (2).
+  uint8_t past_barrier;
   alignas(64) uint32_t mask_row[kLanes];
 };
 static_assert(offsetof(Wave, exec) - offsetof(Wave, sgpr) == 126 * 4);

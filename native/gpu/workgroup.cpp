@@ -18,6 +18,7 @@ constexpr uint64_t kShare = 1 << 21;
 constexpr uint64_t kDefaultInstructions = 1'000'000'000;
 // An s_sleep counts as so many instructions towards the limit.
 constexpr uint64_t kNap = 1000;
+constexpr uint32_t kLds = 64 << 10;  // of a compute unit
 constexpr uint64_t kScratchReservation = uint64_t{64} << 30;
 
 constexpr InstClass kStoreClasses[] = {
@@ -37,12 +38,13 @@ uint64_t writes_of(const Wave& wave) {
 }  // namespace
 
 Limits limits_from_environment() {
-  Limits limits{kDefaultInstructions, true};
+  Limits limits{kDefaultInstructions, true, 0};
   if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS")) {
     char* end = nullptr;
     const unsigned long long value = std::strtoull(text, &end, 10);
     if (end != text && *end == 0) limits.instructions_per_wave = value;
   }
+  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_BOUNDS"); text && std::strcmp(text, "page") == 0) limits.lds_bytes = kLds;
   if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_BARRIER")) limits.strict_barrier = std::strcmp(text, "hardware") != 0;
   return limits;
 }
@@ -85,7 +87,7 @@ WorkgroupContext::~WorkgroupContext() {
   if (scratch) scratch_pool.give(scratch, scratch_bytes);
 }
 
-bool WorkgroupContext::start(const Launch& launch, const DeviceModel& model, uint64_t group_index) {
+bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t group_index) {
   index = group_index;
   shape = shape_of(launch, index);
   live = shape.waves();
@@ -99,7 +101,8 @@ bool WorkgroupContext::start(const Launch& launch, const DeviceModel& model, uin
     if (!scratch) return false;
     scratch_bytes = need;
   }
-  lds.assign(round_up(launch.group_bytes, 16), 0);
+  const uint32_t lds_bytes = std::max(launch.group_bytes, limits.lds_bytes);
+  lds.assign(round_up(lds_bytes, 16), 0);
   states.assign(live, State::Ready);
   writes.assign(live, 0);
   passed.assign(live, 0);
@@ -114,7 +117,7 @@ bool WorkgroupContext::start(const Launch& launch, const DeviceModel& model, uin
     std::memset(wave.vgpr[0], 0, launch.acc_offset * sizeof wave.vgpr[0]);
     std::memset(wave.vgpr[kAccRow], 0, (launch.vgpr_count - launch.acc_offset) * sizeof wave.vgpr[0]);
     wave.lds = lds.data();
-    wave.lds_bytes = launch.group_bytes;
+    wave.lds_bytes = lds_bytes;
     wave.scratch = need ? scratch + per_wave * i : nullptr;
     wave.scratch_bytes_per_lane = launch.private_bytes;
     wave.group = this;
@@ -179,6 +182,7 @@ bool WorkgroupContext::release_barrier(const Launch&, const Limits& limits) {
   for (uint32_t i = 0; i < shape.waves(); ++i) {
     if (states[i] != State::AtBarrier) continue;
     states[i] = State::Ready;
+    waves[i]->past_barrier = 1;
     writes[i] = writes_of(*waves[i]);
     passed[i] = std::max(passed[i], uint64_t{waves[i]->pc});
   }

@@ -11,6 +11,7 @@ namespace gpu {
 struct Limits {
   uint64_t instructions_per_wave;  // 0: none
   bool strict_barrier;
+  uint32_t lds_bytes;  // what every workgroup has at least
 };
 Limits limits_from_environment();
 
@@ -39,7 +40,7 @@ struct WorkgroupContext {
   WorkgroupContext& operator=(const WorkgroupContext&) = delete;
 
   // False when there is no scratch memory left for it.
-  bool start(const Launch& launch, const DeviceModel& model, uint64_t index);
+  bool start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t index);
   // Runs until the end, a fault, or the workgroup only waits or has had its share.
   Result run(const Launch& launch, const Limits& limits, const AddressSpace& memory, const std::atomic<bool>& cancelled);
 

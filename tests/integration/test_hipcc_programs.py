@@ -17,7 +17,7 @@ def built(name: str, folder: Path) -> Path:
     return folder / name
 
 
-@pytest.mark.parametrize("name", ["warp", "numbers", "language", "repeats", "progress"])
+@pytest.mark.parametrize("name", ["warp", "numbers", "language", "repeats", "progress", "together"])
 def test_program(name: str, tmp_path: Path) -> None:
     done = run(built(name, tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr

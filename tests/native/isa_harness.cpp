@@ -72,6 +72,7 @@ API void isa_map(Harness* h, uint64_t base, uint64_t bytes, int writable) {
 API uint32_t* isa_vgprs(Harness* h) { return &h->wave->vgpr[0][0]; }
 API uint32_t* isa_sgprs(Harness* h) { return h->wave->sgpr; }
 API uint8_t* isa_lds(Harness* h) { return h->lds.data(); }
+API uint8_t* isa_scratch(Harness* h) { return h->scratch.data(); }
 API uint32_t* isa_mode(Harness* h) { return &h->wave->mode; }
 API uint8_t* isa_scc(Harness* h) { return &h->wave->scc; }
 API uint64_t isa_pc_offset(Harness* h) { return h->wave->pc - h->program->base(); }

@@ -144,7 +144,7 @@ def library() -> Any:
         ctypes.c_size_t,
         *[ctypes.c_uint32] * 4,
     ]
-    for name in ("isa_vgprs", "isa_sgprs", "isa_lds", "isa_mode", "isa_scc"):
+    for name in ("isa_vgprs", "isa_sgprs", "isa_lds", "isa_scratch", "isa_mode", "isa_scc"):
         getattr(lib, name).restype = ctypes.c_void_p
         getattr(lib, name).argtypes = [ctypes.c_void_p]
     lib.isa_free.argtypes = [ctypes.c_void_p]

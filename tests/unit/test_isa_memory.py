@@ -135,6 +135,26 @@ def test_scratch_is_private_to_each_lane(tmp_path: Path) -> None:
     assert (m.v[8] == ((LANE * 3) & 255) << 8).all()
 
 
+def test_private_memory_behind_a_buffer_may_be_read_at_odd_places(tmp_path: Path) -> None:
+    text = """
+    buffer_store_dword v2, off, s[0:3], 0 offset:8
+    buffer_store_dword v3, off, s[0:3], 0 offset:12
+    buffer_load_dword v4, off, s[0:3], 0 offset:9
+    buffer_store_short v2, v5, s[0:3], 0 offen offset:11
+    buffer_load_dword v6, off, s[0:3], 0 offset:8
+    buffer_load_dword v7, off, s[0:3], 0 offset:12"""
+    m = machine(tmp_path, text, "gfx90a")
+    m.pair(0, m.lib.isa_scratch(m.handle) | 1 << 63)
+    m.s[2], m.s[3] = 0xFFFFFFFF, 1 << 23 | 3 << 21 | 1 << 19  # lane added, 64 lanes, 4 bytes
+    m.set_v(2, LANE * 0x01010101)
+    m.set_v(3, LANE * 0x01010101 ^ U32(0xF0F0F0F0))
+    m.set_v(5, LANE * 0)
+    assert m.run() == "end"
+    assert (m.v[4] == (LANE * 0x010101 | (LANE ^ U32(0xF0)) << 24)).all()
+    assert (m.v[6] == LANE * 0x01010101).all()
+    assert (m.v[7] == ((LANE * 0x010101) ^ U32(0xF0F0F0)) << 8 | LANE).all()
+
+
 def test_buffer_loads_check_their_range(tmp_path: Path) -> None:
     text = """
     buffer_load_dword v10, v2, s[4:7], 0 offen

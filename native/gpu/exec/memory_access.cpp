@@ -228,6 +228,15 @@ bool BufferAddress::form(Wave& w, const Inst* i, Access& a) {
   const OpInfo& op = op_table[i->op];
   const u32 bytes = op.memory_bytes;
   a.mask = w.exec;
+  // The private segment before gfx942: words interleaved over lanes. An access that is not aligned
+  // stays in its lane.
+  const u64 start = base + soffset - reinterpret_cast<u64>(w.scratch);
+  if (swizzle && add_tid && !i->idxen && element == 4 && index_stride == 64 && w.scratch && start % 256 == 0 &&
+      start / 64 < w.scratch_bytes_per_lane) {
+    a.scratch = w.exec;
+    GPU_LANES a.address[l] = start / 64 + u32(i->imm) + (i->offen ? v[l] : 0);
+    return true;
+  }
   for (u64 m = w.exec; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
     u64 index = i->idxen ? v[l] : 0;
@@ -306,6 +315,7 @@ void tell_scalar(Wave& w, u64 address, u32 bytes, bool write) {
 const Inst* scalar_load(Wave& w, const Inst* i) {
   const u32 count = op_table[i->op].dst_width, bytes = 4 * count;
   const ScalarAddress a = scalar_address(w, i, bytes);
+  if (GPU_UNLIKELY(w.past_barrier)) w.past_barrier = 2;
   if (GPU_UNLIKELY(w.access != nullptr)) tell_scalar(w, a.address, bytes, false);
   if (GPU_UNLIKELY(a.zero)) {
     for (u32 n = 0; n < count; ++n) w.sgpr[i->dst + n] = 0;

@@ -82,20 +82,35 @@ using e_u8_hi = e_high<e_u8>;
 using e_i8_hi = e_high<e_i8>;
 using e_u16_hi = e_high<e_u16>;
 
+// Two or four aligned words of a lane are one access, as on hardware: what another workgroup writes
+// with one instruction (a flag beside its value) is seen whole or not at all. Volatile, since a
+// compiler may otherwise read the halves apart.
+typedef u64 two_words __attribute__((aligned(1), may_alias));
+typedef u32 four_words __attribute__((vector_size(16), aligned(1), may_alias));
+
 template <class E, int kRegs>
 inline void load_lane(u32* d, const u8* p, int l) {
   if constexpr (kRegs == 1) {
     d[l] = (d[l] & E::keep) | E::value(p);
+  } else if constexpr (kRegs == 4) {
+    const four_words v = *reinterpret_cast<const volatile four_words*>(p);
+    for (int r = 0; r < 4; ++r) d[64 * r + l] = v[r];
   } else {
-    for (int r = 0; r < kRegs; ++r) d[64 * r + l] = e_u32::value(p + 4 * r);
+    const u64 v = *reinterpret_cast<const volatile two_words*>(p);
+    d[l] = u32(v);
+    d[64 + l] = u32(v >> 32);
+    if constexpr (kRegs == 3) d[128 + l] = e_u32::value(p + 8);
   }
 }
 template <class E, int kRegs>
 inline void store_lane(const u32* s, u8* p, int l) {
   if constexpr (kRegs == 1) {
     E::store(p, s[l]);
+  } else if constexpr (kRegs == 4) {
+    *reinterpret_cast<volatile four_words*>(p) = four_words{s[l], s[64 + l], s[128 + l], s[192 + l]};
   } else {
-    for (int r = 0; r < kRegs; ++r) memcpy(p + 4 * r, &s[64 * r + l], 4);
+    *reinterpret_cast<volatile two_words*>(p) = s[l] | u64(s[64 + l]) << 32;
+    if constexpr (kRegs == 3) e_u32::store(p + 8, s[128 + l]);
   }
 }
 

@@ -46,6 +46,15 @@ inline const Inst* unmodelled(Wave& w, const Inst* i) {
 }
 inline const Inst* endpgm(Wave& w, const Inst* i) { return stop(w, Stop::End, i->pc); }
 inline const Inst* barrier(Wave& w, const Inst* i) { return stop(w, Stop::Barrier, i->pc + 4); }
+// On hardware, the waves that leave a barrier together all get on while one of them waits for memory.
+// Programs rely on it unknowingly (LDS used again without a second barrier), so the others go first.
+inline const Inst* waitcnt(Wave& w, const Inst* i) {
+  if (GPU_LIKELY(!w.past_barrier)) return next(i);
+  const u32 imm = u32(i->imm), vmcnt = (imm & 15) | ((imm >> 10) & 0x30), lgkmcnt = (imm >> 8) & 15;
+  if (vmcnt == 63 && !(w.past_barrier == 2 && lgkmcnt != 15)) return next(i);
+  w.past_barrier = 0;
+  return stop(w, Stop::Budget, i->pc + 4);
+}
 inline const Inst* sleep(Wave& w, const Inst* i) { return stop(w, Stop::Sleep, i->pc + 4); }
 inline const Inst* trap(Wave& w, const Inst* i) {
   if ((i->imm & 0xff) == 3) return next(i);  // llvm.debugtrap: a breakpoint nobody listens to

@@ -142,7 +142,7 @@ _SOPP = """
 9  s_cbranch_execnz :target :: :: kind=branch cond=w.exec!=0
 10 s_barrier : :: :: kind=barrier
 11 s_setkill :uimm :: :: kind=unmodelled
-12 s_waitcnt :waitcnt ::
+12 s_waitcnt :waitcnt :: :: kind=waitcnt
 13 s_sethalt :uimm ::
 14 s_sleep :uimm :: :: kind=sleep
 15 s_setprio :uimm ::
