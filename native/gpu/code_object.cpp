@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 
 #include "arena.h"
 #include "msgpack.h"
@@ -162,11 +163,12 @@ bool CodeObject::read_kernels(const elf::File& file, LoadError& error) {
   collect(file.symbols);
   collect(file.all_symbols);
   std::map<std::string_view, const msgpack::Value*> notes;
-  std::optional<msgpack::Value> root;
-  if (!file.metadata.empty()) {
-    root = msgpack::parse(file.metadata);
+  std::list<msgpack::Value> roots;
+  for (const elf::Bytes& metadata : file.metadata) {
+    std::optional<msgpack::Value> root = msgpack::parse(metadata);
     if (!root) return error.message = "the metadata note is damaged", false;
-    if (const msgpack::Value* list = root->get("amdhsa.kernels"))
+    roots.push_back(std::move(*root));
+    if (const msgpack::Value* list = roots.back().get("amdhsa.kernels"))
       for (const msgpack::Value& kernel : list->items) notes.emplace(kernel.text_at(".symbol"), &kernel);
   }
   for (auto [name, address] : descriptors) {

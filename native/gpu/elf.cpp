@@ -65,17 +65,16 @@ std::vector<Symbol> symbols_of(const File& file, const SectionHeader& table, con
 }
 
 // Notes are found through PT_NOTE: sections may have been stripped.
-Bytes metadata_note(Bytes notes) {
+void metadata_notes(Bytes notes, std::vector<Bytes>& out) {
   uint64_t at = 0;
   struct { uint32_t name_size, desc_size, type; } head;
   while (read(notes, at, head)) {
     const uint64_t name = at + sizeof head, desc = name + (uint64_t{head.name_size} + 3) / 4 * 4;
     Bytes name_bytes, desc_bytes;
-    if (!slice(notes, name, head.name_size, name_bytes) || !slice(notes, desc, head.desc_size, desc_bytes)) return {};
-    if (head.type == kNoteAmdgpuMetadata && text_at(name_bytes, 0) == "AMDGPU") return desc_bytes;
+    if (!slice(notes, name, head.name_size, name_bytes) || !slice(notes, desc, head.desc_size, desc_bytes)) return;
+    if (head.type == kNoteAmdgpuMetadata && text_at(name_bytes, 0) == "AMDGPU") out.push_back(desc_bytes);
     at = desc + (uint64_t{head.desc_size} + 3) / 4 * 4;
   }
-  return {};
 }
 
 }  // namespace
@@ -132,8 +131,8 @@ std::optional<File> parse(Bytes image, std::string& error) {
     if (ph.type == 1) {
       if (ph.filesz > ph.memsz || ph.vaddr + ph.memsz < ph.vaddr) return refuse("a segment with impossible sizes");
       file.loads.push_back({ph.offset, ph.vaddr, ph.filesz, ph.memsz, ph.align, (ph.flags & 2) != 0, (ph.flags & 1) != 0});
-    } else if (ph.type == 4 && file.metadata.empty()) {
-      file.metadata = metadata_note(data);
+    } else if (ph.type == 4) {
+      metadata_notes(data, file.metadata);
     }
   }
   if (file.loads.empty()) return refuse("no loadable segments");

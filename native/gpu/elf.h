@@ -35,7 +35,7 @@ struct File {
   std::vector<Symbol> symbols;         // .dynsym
   std::vector<Symbol> all_symbols;     // .symtab where there is one: local variables too
   std::vector<Relocation> relocations; // dynamic
-  Bytes metadata;             // descriptor of the NT_AMDGPU_METADATA note
+  std::vector<Bytes> metadata; // descriptors of NT_AMDGPU_METADATA notes: one of each object linked in
 
   const Section* section(std::string_view name) const;
   std::string_view isa() const;  // "gfx942"; "" for a machine we do not know

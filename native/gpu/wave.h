@@ -92,6 +92,7 @@ struct alignas(64) Wave {
   const AddressSpace::Snapshot* memory;
   uint8_t* lds;
   uint32_t lds_bytes;
+  uint32_t lds_zeros;         // after them, zeros that may be read, as past the end on hardware
   // This wave's private segment, dword-interleaved over lanes as hardware lays it out: byte `o`
   // of lane `l` is scratch[(o & ~3) * 64 + l * 4 + (o & 3)].
   uint8_t* scratch;

@@ -19,6 +19,9 @@ constexpr uint64_t kDefaultInstructions = 1'000'000'000;
 // An s_sleep counts as so many instructions towards the limit.
 constexpr uint64_t kNap = 1000;
 constexpr uint32_t kLds = 64 << 10;  // of a compute unit
+// Library code reads an element ahead and drops it: so far past the end of the LDS, a read gives the 0
+// that hardware gives. Further out it is a fault.
+constexpr uint32_t kZeros = 64;
 constexpr uint64_t kScratchReservation = uint64_t{64} << 30;
 
 constexpr InstClass kStoreClasses[] = {
@@ -102,7 +105,7 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
     scratch_bytes = need;
   }
   const uint32_t lds_bytes = std::max(launch.group_bytes, limits.lds_bytes);
-  lds.assign(round_up(lds_bytes, 16), 0);
+  lds.assign(lds_bytes + kZeros, 0);
   states.assign(live, State::Ready);
   writes.assign(live, 0);
   passed.assign(live, 0);
@@ -118,6 +121,7 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
     std::memset(wave.vgpr[kAccRow], 0, (launch.vgpr_count - launch.acc_offset) * sizeof wave.vgpr[0]);
     wave.lds = lds.data();
     wave.lds_bytes = lds_bytes;
+    wave.lds_zeros = kZeros;
     wave.scratch = need ? scratch + per_wave * i : nullptr;
     wave.scratch_bytes_per_lane = launch.private_bytes;
     wave.group = this;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "msgpack.h"
 
@@ -97,8 +98,9 @@ KernelMetadata read_kernel(MsgPack& reader) {
   return kernel;
 }
 
-// The MessagePack document of the AMDGPU note among `notes`.
-std::string_view find_metadata(std::string_view notes) {
+// The MessagePack documents of the AMDGPU notes among `notes`: one of each object linked in.
+std::vector<std::string_view> find_metadata(std::string_view notes) {
+  std::vector<std::string_view> found;
   while (notes.size() >= sizeof(Elf64_Nhdr)) {
     Elf64_Nhdr header;
     std::memcpy(&header, notes.data(), sizeof header);
@@ -109,11 +111,27 @@ std::string_view find_metadata(std::string_view notes) {
     constexpr uint32_t kMetadataNote = 32;  // NT_AMDGPU_METADATA
     if (header.n_type == kMetadataNote && header.n_namesz >= 6 &&
         std::memcmp(start, "AMDGPU", 6) == 0)
-      return {start + name, header.n_descsz};
+      found.emplace_back(start + name, header.n_descsz);
     if (notes.size() - sizeof header < name + text) break;
     notes.remove_prefix(sizeof header + name + text);
   }
-  return {};
+  return found;
+}
+
+// Adds the kernels of one document; false where it is damaged.
+bool read_document(std::string_view document, std::map<std::string, KernelMetadata>& kernels) {
+  MsgPack reader(reinterpret_cast<const uint8_t*>(document.data()), document.size());
+  for (uint32_t fields = reader.map(); reader.ok() && fields > 0; --fields) {
+    if (reader.string() != "amdhsa.kernels") {
+      reader.skip();
+      continue;
+    }
+    for (uint32_t count = reader.array(); reader.ok() && count > 0; --count) {
+      KernelMetadata kernel = read_kernel(reader);
+      if (reader.ok()) kernels.emplace(kernel.name, std::move(kernel));
+    }
+  }
+  return reader.ok();
 }
 
 bool is_elf(const void* image) {
@@ -149,6 +167,7 @@ bool read_metadata(const void* image, size_t size, std::map<std::string, KernelM
     why = "the image is an ELF file, but not for an AMD GPU";
     return false;
   }
+  bool found = false;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     size_t at = header.e_phoff + size_t{i} * sizeof(Elf64_Phdr);
     if (at + sizeof(Elf64_Phdr) > size) break;
@@ -157,25 +176,14 @@ bool read_metadata(const void* image, size_t size, std::map<std::string, KernelM
     if (segment.p_type != PT_NOTE || segment.p_offset > size ||
         segment.p_filesz > size - segment.p_offset)
       continue;
-    std::string_view document = find_metadata(bytes.substr(segment.p_offset, segment.p_filesz));
-    if (document.empty()) continue;
-    MsgPack reader(reinterpret_cast<const uint8_t*>(document.data()), document.size());
-    for (uint32_t fields = reader.map(); reader.ok() && fields > 0; --fields) {
-      if (reader.string() != "amdhsa.kernels") {
-        reader.skip();
-        continue;
-      }
-      for (uint32_t count = reader.array(); reader.ok() && count > 0; --count) {
-        KernelMetadata kernel = read_kernel(reader);
-        if (reader.ok()) kernels.emplace(kernel.name, std::move(kernel));
-      }
-    }
-    if (!reader.ok()) {
+    for (std::string_view document : find_metadata(bytes.substr(segment.p_offset, segment.p_filesz))) {
+      found = true;
+      if (read_document(document, kernels)) continue;
       why = "the code object's metadata is damaged";
       return false;
     }
-    return true;
   }
+  if (found) return true;
   why = "the code object has no metadata note (code object v2 is not supported)";
   return false;
 }

@@ -42,7 +42,7 @@ API Harness* isa_new(const char* isa, const uint32_t* code, size_t words, uint32
   h->code.assign(code, code + words);
   const auto base = reinterpret_cast<uint64_t>(h->code.data());
   h->program = std::make_unique<gpu::Program>(base, base + 4 * words, arch);
-  h->lds.resize(lds_bytes);
+  h->lds.resize(lds_bytes + 64);
   h->scratch.resize(size_t(scratch_bytes) * 64);
   gpu::Wave& w = *h->wave;
   gpu::reset(w);
@@ -53,6 +53,7 @@ API Harness* isa_new(const char* isa, const uint32_t* code, size_t words, uint32
   w.memory = &h->memory;
   w.lds = h->lds.data();
   w.lds_bytes = lds_bytes;
+  w.lds_zeros = 64;
   w.scratch = h->scratch.data();
   w.scratch_bytes_per_lane = scratch_bytes;
   w.shared_aperture = uint64_t(1) << 48 << 4;

@@ -15,10 +15,10 @@ struct Place {
   bool row = false;  // all 64 lanes, one element after the other
 };
 
-// Element types of loads and stores: size in memory, what a lane's register becomes (`keep` are the
-// bits of the old value that stay), and what of it is stored.
+// Element types of loads and stores: size in memory, what a lane's register becomes, and what of it is
+// stored.
 struct e_u32 {
-  static constexpr u32 size = 4, keep = 0;
+  static constexpr u32 size = 4;
   static u32 value(const u8* p) { u32 v; memcpy(&v, p, 4); return v; }
   static void store(u8* p, u32 v) { memcpy(p, &v, 4); }
 #if defined(__AVX2__)
@@ -28,7 +28,7 @@ struct e_u32 {
 };
 template <class T>
 struct e_small {
-  static constexpr u32 size = sizeof(T), keep = 0;
+  static constexpr u32 size = sizeof(T);
   static u32 value(const u8* p) { T v; memcpy(&v, p, sizeof v); return u32(i32(v)); }
   static void store(u8* p, u32 v) { const T t = T(v); memcpy(p, &t, sizeof t); }
 #if defined(__AVX2__)
@@ -55,9 +55,11 @@ using e_u8 = e_small<u8>;
 using e_i8 = e_small<i8>;
 using e_u16 = e_small<u16>;
 using e_i16 = e_small<i16>;
+// d16: one half of the register. The other becomes 0, since registers with ECC, which these GPUs have,
+// are written whole (the ISA manual describes those without; LLVM calls it d16PreservesUnusedBits).
 template <class E>
-struct e_low {  // d16: the low half, the rest of the register stays
-  static constexpr u32 size = E::size, keep = 0xffff0000u;
+struct e_low {
+  static constexpr u32 size = E::size;
   static u32 value(const u8* p) { return E::value(p) & 0xffffu; }
   static void store(u8* p, u32 v) { E::store(p, v); }
 #if defined(__AVX2__)
@@ -67,7 +69,7 @@ struct e_low {  // d16: the low half, the rest of the register stays
 };
 template <class E>
 struct e_high {
-  static constexpr u32 size = E::size, keep = 0xffffu;
+  static constexpr u32 size = E::size;
   static u32 value(const u8* p) { return E::value(p) << 16; }
   static void store(u8* p, u32 v) { E::store(p, v >> 16); }
 #if defined(__AVX2__)
@@ -91,7 +93,7 @@ typedef u32 four_words __attribute__((vector_size(16), aligned(1), may_alias));
 template <class E, int kRegs>
 inline void load_lane(u32* d, const u8* p, int l) {
   if constexpr (kRegs == 1) {
-    d[l] = (d[l] & E::keep) | E::value(p);
+    d[l] = E::value(p);
   } else if constexpr (kRegs == 4) {
     const four_words v = *reinterpret_cast<const volatile four_words*>(p);
     for (int r = 0; r < 4; ++r) d[64 * r + l] = v[r];
@@ -199,7 +201,6 @@ inline void load_part(u32* d, const u8* base, const u32* o) {
       case Pattern::One: v = _mm256_set1_epi32(one(0)); break;
       default: v = _mm256_setr_epi32(one(0), one(1), one(2), one(3), one(4), one(5), one(6), one(7)); break;
     }
-    if constexpr (E::keep != 0) v = _mm256_or_si256(v, _mm256_and_si256(row_part(d), _mm256_set1_epi32(int(E::keep))));
     row_part(d, v);
   }
 }
@@ -229,7 +230,7 @@ inline void store_part(const u32* s, u8* base, const u32* o) {
 template <class E, int kRegs>
 GPU_NOINLINE void load_rows(u32* d, Place p) {
 #if defined(__AVX2__)
-  if constexpr (kRegs == 1 && E::keep == 0) {
+  if constexpr (kRegs == 1) {
     if (p.row) {
       const u8* from = p.base + p.offset[0];
       for (u32 n = 0; n < 64; n += 8) row_part(d + n, E::eight(from + n * E::size));

@@ -7,16 +7,17 @@ bundles in its section `.hip_fatbin`.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.device.bundle import COMPRESSED_MAGIC, MAGIC, bundle_size, read_bundle
-from rocm_perf_lab.device.elf import EM_AMDGPU, Elf, is_elf
+from rocm_perf_lab.device.elf import EM_AMDGPU, Elf, Symbol, is_elf
 from rocm_perf_lab.errors import BadInput
 
 NOTE_METADATA = 32  # NT_AMDGPU_METADATA
+STT_FUNC = 2
 MAX_DEPTH = 32
 
 # The low byte of e_flags (EF_AMDGPU_MACH); others are shown by number.
@@ -95,10 +96,21 @@ def read_code_object(data: bytes) -> CodeObject:
         name = _text(entry, ".name")
         symbol = symbols.get(name)
         address, code = 0, b""
-        if symbol is not None and symbol.size:
-            address, code = symbol.value, elf.at_address(symbol.value, symbol.size)
+        if symbol is not None:
+            size = symbol.size or _bytes_to_next(elf, symbol, symbols.values())
+            address, code = symbol.value, elf.at_address(symbol.value, size)
         kernels.append(_kernel(entry, name, architecture, address, code))
     return CodeObject(architecture, elf, tuple(sorted(kernels, key=lambda k: k.name)))
+
+
+def _bytes_to_next(elf: Elf, symbol: Symbol, symbols: Iterable[Symbol]) -> int:
+    """The size of a function that its assembler did not state: up to what comes after it."""
+    if not 0 < symbol.section < len(elf.sections):
+        return 0
+    section = elf.sections[symbol.section]
+    end = section.address + section.size
+    later = [s.value for s in symbols if symbol.value < s.value < end and s.type == STT_FUNC]
+    return max(0, min([end, *later]) - symbol.value)
 
 
 def _kernel(
@@ -164,6 +176,8 @@ def _bundles(data: bytes) -> Iterator[bytes]:
 
 
 def _metadata(elf: Elf) -> Mapping[str, Any]:
+    """The metadata notes as one: an object linked from several has one of each."""
+    notes: list[dict[str, Any]] = []
     for name, kind, body in elf.notes():
         if name == "AMDGPU" and kind == NOTE_METADATA:
             try:
@@ -171,7 +185,10 @@ def _metadata(elf: Elf) -> Mapping[str, Any]:
             except (struct.error, IndexError, UnicodeDecodeError) as error:
                 raise BadInput("the code object's metadata note is damaged") from error
             if isinstance(value, dict):
-                return value
+                notes.append(value)
+    if notes:
+        kernels = [kernel for note in notes for kernel in _maps(note.get("amdhsa.kernels"))]
+        return {**notes[0], "amdhsa.kernels": kernels}
     raise BadInput("the code object has no metadata note (code object version 2 or older?)")
 
 

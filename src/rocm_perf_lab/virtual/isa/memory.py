@@ -39,8 +39,7 @@ _TYPE = {1: "b32", 2: "b64", 3: "b96", 4: "b128"}
 def _vmem(prefix: str, encoding: str) -> list[Op]:
     ops: list[Op] = []
     for code, (name, regs, element) in _LOADS.items():
-        flags = frozenset({"load"} | ({"old"} if "d16" in name else set()))
-        ops.append(Op(f"{prefix}_{name}", encoding, code, _TYPE[regs], (), "", "load", flags,
+        ops.append(Op(f"{prefix}_{name}", encoding, code, _TYPE[regs], (), "", "load", frozenset({"load"}),
                       params={"element": element, "regs": str(regs)}))  # fmt: skip
     for code, (name, regs, element) in _STORES.items():
         ops.append(Op(f"{prefix}_{name}", encoding, code, "", (_TYPE[regs],), "", "store", frozenset({"store"}),
