@@ -18,6 +18,8 @@ constexpr uint64_t kShare = 1 << 21;
 constexpr uint64_t kDefaultInstructions = 1'000'000'000;
 // An s_sleep counts as so many instructions towards the limit.
 constexpr uint64_t kNap = 1000;
+// Sleeping is not always waiting for others, and another workgroup's registers are not in the cache.
+constexpr uint64_t kNapsBeforeYield = 16;
 constexpr uint32_t kLds = 64 << 10;  // of a compute unit
 // Library code reads an element ahead and drops it: so far past the end of the LDS, a read gives the 0
 // that hardware gives. Further out it is a fault.
@@ -225,8 +227,7 @@ WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limit
     if (waiting == live) {
       if (!release_barrier(launch, limits)) return Result::Faulted;
     } else if (slept && !progress) {
-      ++naps;
-      return Result::Yielded;
+      if (++naps % kNapsBeforeYield == 0) return Result::Yielded;
     }
     if (used >= kShare) return Result::Yielded;
   }

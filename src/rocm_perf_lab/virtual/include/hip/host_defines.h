@@ -1,6 +1,7 @@
 // The words that mark host and device code, and dim3. Compiles as C and C++, with any compiler.
 #ifndef ROCM_PERF_HIP_HOST_DEFINES_H
 #define ROCM_PERF_HIP_HOST_DEFINES_H
+#define HIP_INCLUDE_HIP_AMD_DETAIL_HOST_DEFINES_H  // by which rocThrust knows that these words are there
 
 #include <stdint.h>
 
