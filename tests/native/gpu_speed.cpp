@@ -8,6 +8,7 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ class Watcher final : public gpu::Profiler {
   gpu::ProfileRequest want(const gpu::DispatchRequest&, std::string_view) override {
     gpu::ProfileRequest request;
     request.timing = request.counters = true;
+    request.only = &pass;
     request.detailed_steps = size_t{1} << 40;  // nothing sampled
     return request;
   }
@@ -28,6 +30,13 @@ class Watcher final : public gpu::Profiler {
     detailed = profile.detailed_fraction;
   }
   double detailed = 0;
+
+ private:
+  // As many as the hardware's slots hold in one pass.
+  const std::set<std::string, std::less<>> pass{
+      "SQ_WAVES",     "SQ_BUSY_CYCLES", "SQ_WAVE_CYCLES", "SQ_WAIT_ANY",    "SQ_INSTS_VALU",       "SQ_INSTS_SALU",
+      "SQ_INSTS_LDS", "SQ_INSTS_VMEM",  "TCC_HIT",        "TCC_MISS",       "TCC_EA0_RDREQ",       "TCC_EA0_WRREQ",
+      "TCP_TCC_READ_REQ", "TCP_TCC_WRITE_REQ", "TCP_TOTAL_CACHE_ACCESSES", "TCP_TOTAL_ACCESSES", "GRBM_COUNT", "GRBM_GUI_ACTIVE"};
 };
 
 }  // namespace

@@ -64,8 +64,8 @@ class TagCache {
   void clear() {
     for (uint32_t set : touched_) {
       const auto from = std::ptrdiff_t(set) * ways_;
-      std::fill_n(tags_.begin() + from, ways_, kNone);
-      std::fill_n(used_.begin() + from, ways_, 0u);
+      std::fill_n(tags_.begin() + from, filled_[set], kNone);
+      std::fill_n(used_.begin() + from, filled_[set], 0u);
       filled_[set] = 0;
     }
     touched_.clear();
@@ -75,6 +75,7 @@ class TagCache {
   uint32_t sets() const { return sets_; }
   uint32_t size() const { return uint32_t(tags_.size()); }
   uint32_t ways() const { return ways_; }
+  uint32_t filled(uint32_t set) const { return filled_[set]; }
 
  private:
   uint32_t sets_, ways_;
@@ -87,7 +88,7 @@ class TagCache {
 // Something kept per line of a cache, set to zero in the sets that hold lines.
 template <class Value>
 void clear_touched(std::vector<Value>& values, const TagCache& tags) {
-  for (uint32_t set : tags.touched()) std::fill_n(values.begin() + std::ptrdiff_t(set) * tags.ways(), tags.ways(), Value{});
+  for (uint32_t set : tags.touched()) std::fill_n(values.begin() + std::ptrdiff_t(set) * tags.ways(), tags.filled(set), Value{});
 }
 
 }  // namespace gpu

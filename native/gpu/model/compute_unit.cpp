@@ -28,20 +28,32 @@ void WorkSource::refill(ComputeUnit& cu, uint64_t time, uint32_t engine) {
   }
 }
 
+CuStorage::CuStorage(const Parameters& parameters)
+    : l1(std::max<uint32_t>(1, uint32_t(parameters.l1_bytes / kLineBytes / parameters.l1_ways)), parameters.l1_ways), l1_ready(l1.size()) {}
+
+void CuStorage::clear() {
+  clear_touched(l1_ready, l1);
+  l1.clear();
+}
+
 ComputeUnit::ComputeUnit(const Parameters& parameters, const StaticTable& table, XccMemory& memory, const Residency& residency,
-                         uint32_t sqc, WaveSlots& slots)
+                         uint32_t sqc, CuStorage& storage)
     : parameters_(parameters),
       table_(table),
       memory_(memory),
       residency_(residency),
       sqc_(sqc),
-      l1_sets_(std::max<uint32_t>(1, uint32_t(parameters.l1_bytes / kLineBytes / parameters.l1_ways))),
-      l1_(l1_sets_, parameters.l1_ways),
-      l1_ready_(l1_.size()),
-      slots_(slots) {
-  for (SimWave& wave : slots_) wave.trace = nullptr;
+      l1_(storage.l1),
+      l1_ready_(storage.l1_ready),
+      slots_(storage.slots) {
+  storage.clear();
   ready_.fill(kNever);
   simd_next_.fill(kNever);
+}
+
+ComputeUnit::~ComputeUnit() {
+  if (live_)  // waves whose partners at a barrier were cut short
+    for (SimWave& wave : slots_) wave.trace = nullptr;
 }
 
 bool ComputeUnit::fits(uint32_t waves) const {
@@ -273,7 +285,7 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
       continue;
     }
     const uint32_t tag = uint32_t(line / kLineBytes);
-    const TagCache::Found found = l1_.find(tag & (l1_sets_ - 1), tag);
+    const TagCache::Found found = l1_.find(tag & (l1_.sets() - 1), tag);
     if (found.hit && !(line & kUncached)) {
       ++counts.tcp_tag_hits;
       done = std::max(done, std::max(at + l1_latency, l1_ready_[found.at]));

@@ -57,15 +57,24 @@ struct SimWave {
     att = -1;
   }
 };
-// Large, so they are kept from one dispatch to the next.
-using WaveSlots = std::array<SimWave, 40>;
+// What of a compute unit is large: kept from one dispatch to the next.
+struct CuStorage {
+  explicit CuStorage(const Parameters& parameters);
+  void clear();
+  std::array<SimWave, 40> slots;   // all free between dispatches
+  TagCache l1;
+  std::vector<uint64_t> l1_ready;  // when a line being fetched is there
+};
 
 struct WorkSource;  // the workgroups of an XCD still to start
 
 class ComputeUnit {
  public:
   ComputeUnit(const Parameters& parameters, const StaticTable& table, XccMemory& memory,
-              const Residency& residency, uint32_t sqc, WaveSlots& slots);
+              const Residency& residency, uint32_t sqc, CuStorage& storage);
+  ~ComputeUnit();
+  ComputeUnit(const ComputeUnit&) = delete;
+  ComputeUnit& operator=(const ComputeUnit&) = delete;
 
   bool fits(uint32_t waves) const;
   // Places a workgroup; its waves start at `time`, one every `interval` cycles.
@@ -85,7 +94,7 @@ class ComputeUnit {
 
  private:
   static constexpr uint64_t kNever = ~uint64_t(0);
-  static constexpr uint32_t kSimds = 4, kMaxWaves = std::tuple_size_v<WaveSlots>;
+  static constexpr uint32_t kSimds = 4, kMaxWaves = std::tuple_size_v<decltype(CuStorage::slots)>;
   using Open = SimWave::Open;
   struct SimGroup { uint32_t live = 0, arrived = 0; uint64_t latest = 0; std::array<uint8_t, 16> members{}; uint32_t size = 0; };
 
@@ -106,11 +115,11 @@ class ComputeUnit {
   const StaticTable& table_;
   XccMemory& memory_;
   const Residency& residency_;
-  const uint32_t sqc_, l1_sets_;
-  TagCache l1_;
-  std::vector<uint64_t> l1_ready_;
+  const uint32_t sqc_;
+  TagCache& l1_;
+  std::vector<uint64_t>& l1_ready_;
 
-  WaveSlots& slots_;
+  std::array<SimWave, 40>& slots_;
   std::array<uint64_t, kMaxWaves> ready_;
   std::array<uint32_t, kMaxWaves> slot_uses_{};
   std::array<SimGroup, 40> groups_;

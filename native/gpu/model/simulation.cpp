@@ -29,9 +29,9 @@ class XccSimulation {
     for (uint32_t i = 0; i < needed; ++i) {
       // Compute units switched off at manufacture leave their scalar caches to one neighbour.
       const uint32_t sqc = uint32_t(uint64_t(i) * input.parameters.sqcs_per_xcc / all);
-      std::unique_ptr<WaveSlots>& slots = state.slots[size_t{xcc} * all + i];
-      if (!slots) slots = std::make_unique<WaveSlots>();
-      auto cu = std::make_unique<ComputeUnit>(input.parameters, input.table, memory_, input.residency, sqc, *slots);
+      std::unique_ptr<CuStorage>& storage = state.units[size_t{xcc} * all + i];
+      if (!storage) storage = std::make_unique<CuStorage>(input.parameters);
+      auto cu = std::make_unique<ComputeUnit>(input.parameters, input.table, memory_, input.residency, sqc, *storage);
       cu->shader_engine = xcc * engines + i % engines;
       cu->cu = i / engines;
       if (input.att && (input.att_select.se_mask >> cu->shader_engine & 1)) {
@@ -98,7 +98,7 @@ void enter(TagCache& mall, const std::vector<FabricRequest>& requests) {
 SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
   const uint32_t xccs = input.device.xccs;
   if (state.memory.size() != xccs) state.memory.resize(xccs);
-  state.slots.resize(size_t{xccs} * cus_per_xcc(input.device));
+  state.units.resize(size_t{xccs} * cus_per_xcc(input.device));
   if (!state.mall && input.device.l3_bytes)
     state.mall = std::make_unique<TagCache>(uint32_t(input.device.l3_bytes / kLineBytes / input.parameters.mall_ways), input.parameters.mall_ways);
 

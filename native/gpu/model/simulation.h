@@ -13,7 +13,7 @@ struct DeviceState {
   Addresses addresses;
   std::unique_ptr<TagCache> mall;                  // where the device has one
   std::vector<std::unique_ptr<XccMemory>> memory;  // per XCD, made when first used
-  std::vector<std::unique_ptr<WaveSlots>> slots;   // per compute unit, the same
+  std::vector<std::unique_ptr<CuStorage>> units;   // per compute unit, the same
 };
 
 struct SimulationInput {
