@@ -10,7 +10,7 @@ from hypothesis import settings
 # Before numpy: its matrices here are small, and a second thread of its algebra only spins.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# A shell starts what goes to its background with Ctrl-C ignored, and programs under test inherit it.
+# A shell starts what goes to its background with Ctrl-C ignored; programs under test inherit it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
