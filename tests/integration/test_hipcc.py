@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.device.code_object import read_code_objects
+from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.device.toolchain import real_hipcc
 from support.cli import complaint, rocm_perf
 from support.hip_build import REPOSITORY, hipcc, need_compiler, need_virtual_gpu, run

@@ -13,17 +13,28 @@ PACKAGE = Path(__file__).parents[2] / "src" / "rocm_perf_lab"
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "trace": set(),
+    "codeobject": set(),
     "arch": {"trace"},
     "analyze": {"trace", "arch"},
     "schema": {"trace", "arch", "analyze"},
     "report": {"trace", "arch", "analyze", "schema"},
     "virtual": {"trace", "arch"},
-    "device": {"trace", "arch", "virtual"},
+    "device": {"trace", "arch", "virtual", "codeobject"},
     # The stand-in is a program of its own: nobody imports it, and it reads code objects.
-    "virtual/rocprofv3": {"trace", "arch", "virtual", "device"},
+    "virtual/rocprofv3": {"trace", "arch", "virtual", "device", "codeobject"},
     "collect": {"trace"},
-    "autotune": {"trace", "arch", "analyze", "schema", "collect", "device", "report", "workflow"},
-    "workflow": {"trace", "arch", "analyze", "schema", "collect", "device"},
+    "autotune": {
+        "trace",
+        "arch",
+        "analyze",
+        "schema",
+        "collect",
+        "codeobject",
+        "device",
+        "report",
+        "workflow",
+    },
+    "workflow": {"trace", "arch", "analyze", "schema", "collect", "codeobject", "device"},
 }
 
 STAND_IN = "virtual/rocprofv3"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rocm_perf_lab.device.code_object import read_code_objects
+from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.errors import BadInput
 
 _NUMBERS = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "vgpr_spills", "sgpr_spills")

@@ -11,7 +11,7 @@ import typer
 
 from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
-from rocm_perf_lab.device.code_object import CodeObject, Kernel, read_code_objects
+from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
 from rocm_perf_lab.device.disassembly import KNOWN, disassemble, unknown
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.schema import disasm as schema

@@ -7,8 +7,8 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rocm_perf_lab.device.code_object import CodeObject, Kernel
-from rocm_perf_lab.device.dwarf_lines import LineTable
+from rocm_perf_lab.codeobject.dwarf_lines import LineTable
+from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.virtual.native import HSA_LIBRARY, library_dir
 

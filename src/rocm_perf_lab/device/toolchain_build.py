@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocm_perf_lab.codeobject.bundle import device_id, write_bundle
 from rocm_perf_lab.device import toolchain_rdc as rdc
-from rocm_perf_lab.device.bundle import device_id, write_bundle
 from rocm_perf_lab.device.toolchain import (
     DEFAULT_ARCH,
     Toolchain,

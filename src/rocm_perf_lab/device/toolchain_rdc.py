@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.device.bundle import read_bundle, write_bundle
-from rocm_perf_lab.device.elf import Elf, archive_members, is_archive, is_elf
+from rocm_perf_lab.codeobject.bundle import read_bundle, write_bundle
+from rocm_perf_lab.codeobject.elf import Elf, archive_members, is_archive, is_elf
 from rocm_perf_lab.device.toolchain import device_library
 
 if TYPE_CHECKING:

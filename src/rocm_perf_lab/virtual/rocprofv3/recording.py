@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rocm_perf_lab.device.code_object import CodeObject, Kernel, read_code_object
+from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_object
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.rocpd_records import Allocation, Argument, Call, Copy, Dispatch, Value
 from rocm_perf_lab.virtual.rocprofv3 import counters

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rocm_perf_lab.device.code_object import CodeObject, Kernel
+from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel
 from rocm_perf_lab.device.disassembly import disassemble
 from rocm_perf_lab.trace import att_writer
 from rocm_perf_lab.trace.att_writer import CodeLine, Content, Rows, Wave

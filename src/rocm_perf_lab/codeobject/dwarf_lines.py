@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rocm_perf_lab.device.elf import Elf
+from rocm_perf_lab.codeobject.elf import Elf
 from rocm_perf_lab.errors import BadInput
 
 

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rocm_perf_lab.codeobject.architecture import processor
 from rocm_perf_lab.errors import BadInput
 
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -29,8 +30,7 @@ class BundleEntry:
     @property
     def arch(self) -> str:
         """gfx942, gfx90a:xnack-, or empty for the host's entry."""
-        _, found, rest = self.triple.partition("amdgcn-amd-amdhsa")
-        return rest.lstrip("-") if found else ""
+        return processor(self.triple)
 
 
 def device_id(arch: str) -> str:

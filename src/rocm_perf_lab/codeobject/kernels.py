@@ -6,26 +6,20 @@ bundles in its section `.hip_fatbin`.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.device.bundle import COMPRESSED_MAGIC, MAGIC, bundle_size, read_bundle
-from rocm_perf_lab.device.elf import EM_AMDGPU, Elf, Symbol, is_elf
+import msgpack
+
+from rocm_perf_lab.codeobject.architecture import machine, processor
+from rocm_perf_lab.codeobject.bundle import COMPRESSED_MAGIC, MAGIC, bundle_size, read_bundle
+from rocm_perf_lab.codeobject.elf import EM_AMDGPU, Elf, Symbol, is_elf
 from rocm_perf_lab.errors import BadInput
 
 NOTE_METADATA = 32  # NT_AMDGPU_METADATA
 STT_FUNC = 2
-MAX_DEPTH = 32
-
-# The low byte of e_flags (EF_AMDGPU_MACH); others are shown by number.
-MACHINES = {
-    0x2C: "gfx900", 0x2F: "gfx906", 0x30: "gfx908", 0x33: "gfx1010", 0x36: "gfx1030",
-    0x3F: "gfx90a", 0x40: "gfx940", 0x41: "gfx1100", 0x4B: "gfx941", 0x4C: "gfx942",
-    0x4E: "gfx1201", 0x48: "gfx1200", 0x4F: "gfx950",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class CodeObject:
-    architecture: str  # "gfx942:sramecc+:xnack-" as the metadata says it
+    architecture: str  # "gfx942:sramecc+:xnack-"
     elf: Elf
     kernels: tuple[Kernel, ...]
 
@@ -87,9 +81,7 @@ def read_code_object(data: bytes) -> CodeObject:
     if elf.machine != EM_AMDGPU:
         raise BadInput("not an AMD GPU code object")
     metadata = _metadata(elf)
-    target = str(metadata.get("amdhsa.target", ""))
-    mach = elf.flags & 0xFF
-    architecture = target.rpartition("--")[2] or MACHINES.get(mach, f"EF_AMDGPU_MACH {mach:#x}")
+    architecture = processor(str(metadata.get("amdhsa.target", ""))) or machine(elf.flags)
     symbols = {symbol.name: symbol for symbol in elf.symbols() if symbol.defined}
     kernels: list[Kernel] = []
     for entry in _maps(metadata.get("amdhsa.kernels")):
@@ -180,16 +172,23 @@ def _metadata(elf: Elf) -> Mapping[str, Any]:
     notes: list[dict[str, Any]] = []
     for name, kind, body in elf.notes():
         if name == "AMDGPU" and kind == NOTE_METADATA:
-            try:
-                value, _ = unpack(body, 0)
-            except (struct.error, IndexError, UnicodeDecodeError) as error:
-                raise BadInput("the code object's metadata note is damaged") from error
+            value = _unpack(body)
             if isinstance(value, dict):
                 notes.append(value)
     if notes:
         kernels = [kernel for note in notes for kernel in _maps(note.get("amdhsa.kernels"))]
         return {**notes[0], "amdhsa.kernels": kernels}
     raise BadInput("the code object has no metadata note (code object version 2 or older?)")
+
+
+def _unpack(body: bytes) -> object:
+    # Notes are padded to four bytes, so what follows the value is no concern of ours.
+    reader = msgpack.Unpacker(strict_map_key=False, max_buffer_size=max(len(body), 1))
+    reader.feed(body)
+    try:
+        return reader.unpack()
+    except (msgpack.UnpackException, ValueError, RecursionError, TypeError) as error:
+        raise BadInput("the code object's metadata note is damaged") from error
 
 
 def _maps(value: object) -> list[Mapping[str, Any]]:
@@ -204,63 +203,3 @@ def _number(entry: Mapping[str, Any], key: str) -> int:
 def _text(entry: Mapping[str, Any], key: str) -> str:
     value = entry.get(key, "")
     return value if isinstance(value, str) else ""
-
-
-def unpack(data: bytes, at: int, depth: int = 0) -> tuple[Any, int]:
-    """One MessagePack value and where it ends: the types a metadata note uses."""
-    if depth > MAX_DEPTH:
-        raise BadInput("metadata note nests too deep")
-    head = data[at]
-    at += 1
-    if head <= 0x7F:
-        return head, at
-    if head >= 0xE0:
-        return head - 256, at
-    if head <= 0x8F:
-        return _map(data, at, head & 15, depth)
-    if head <= 0x9F:
-        return _array(data, at, head & 15, depth)
-    if head <= 0xBF:
-        return _string(data, at, head & 31)
-    if head in (0xC0, 0xC2, 0xC3):
-        return {0xC0: None, 0xC2: False, 0xC3: True}[head], at
-    numbers = {
-        0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
-        0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
-    }  # fmt: skip
-    if head in numbers:
-        return struct.unpack_from(numbers[head], data, at)[0], at + struct.calcsize(numbers[head])
-    sized = {0xD9: ">B", 0xDA: ">H", 0xDB: ">I", 0xC4: ">B", 0xC5: ">H", 0xC6: ">I",
-             0xDC: ">H", 0xDD: ">I", 0xDE: ">H", 0xDF: ">I"}  # fmt: skip
-    if head not in sized:
-        raise BadInput(f"metadata note with unknown type {head:#x}")
-    (size,) = struct.unpack_from(sized[head], data, at)
-    at += struct.calcsize(sized[head])
-    if head in (0xDC, 0xDD):
-        return _array(data, at, size, depth)
-    if head in (0xDE, 0xDF):
-        return _map(data, at, size, depth)
-    return _string(data, at, size)
-
-
-def _map(data: bytes, at: int, count: int, depth: int) -> tuple[dict[Any, Any], int]:
-    result: dict[Any, Any] = {}
-    for _ in range(count):
-        key, at = unpack(data, at, depth + 1)
-        value, at = unpack(data, at, depth + 1)
-        result[key if isinstance(key, (str, int)) else str(key)] = value
-    return result, at
-
-
-def _array(data: bytes, at: int, count: int, depth: int) -> tuple[list[Any], int]:
-    result: list[Any] = []
-    for _ in range(count):
-        value, at = unpack(data, at, depth + 1)
-        result.append(value)
-    return result, at
-
-
-def _string(data: bytes, at: int, size: int) -> tuple[str, int]:
-    if at + size > len(data):
-        raise BadInput("metadata note cut short")
-    return data[at : at + size].decode("utf-8", "replace"), at + size
