@@ -25,7 +25,7 @@ sys.path.insert(0, str(DOCS.parent / "src"))
 
 from rocm_perf_lab import schema as schema_package  # noqa: E402
 from rocm_perf_lab.cli import main as cli  # noqa: E402
-from rocm_perf_lab.schema.common import Document  # noqa: E402
+from rocm_perf_lab.schema.common import Document, Model  # noqa: E402
 
 BLOCK = re.compile(r"(<!-- help: ?(?P<command>[^>]*?) ?-->\n).*?(<!-- /help -->)", re.DOTALL)
 
@@ -53,7 +53,9 @@ def schemas() -> dict[str, str]:
     for module in pkgutil.iter_modules(schema_package.__path__):
         members = vars(importlib.import_module(f"{schema_package.__name__}.{module.name}"))
         for name, model in members.items():
-            if inspect.isclass(model) and issubclass(model, Document) and model is not Document:
+            if model is Document or not name.endswith("Document"):
+                continue
+            if inspect.isclass(model) and issubclass(model, Model):
                 text = json.dumps(model.model_json_schema(), indent=2, sort_keys=True) + "\n"
                 stem = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Document")).lower()
                 found[f"schema/{stem}.schema.json"] = text

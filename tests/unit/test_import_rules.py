@@ -34,6 +34,18 @@ ALLOWED: dict[str, set[str]] = {
         "report",
         "workflow",
     },
+    "optimize": {
+        "trace",
+        "arch",
+        "analyze",
+        "schema",
+        "collect",
+        "codeobject",
+        "device",
+        "report",
+        "replay",
+        "workflow",
+    },
     "workflow": {"trace", "arch", "analyze", "schema", "collect", "codeobject", "device"},
 }
 

@@ -1,0 +1,144 @@
+"""The question put to a proposer: the kernel, its profile, the evidence, what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.optimize.kernel_source import base_name, locate
+from rocm_perf_lab.optimize.proposal import Context
+from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
+from rocm_perf_lab.schema.prompt import (
+    Policy,
+    PromptAttempt,
+    PromptDevice,
+    PromptDocument,
+    PromptKernel,
+    PromptMeasurement,
+)
+from rocm_perf_lab.schema.thread_trace import StallSite, ThreadTraceSummary
+
+TASK = (
+    "Rewrite one HIP kernel so that it runs faster with the same results. Answer with JSON only: "
+    '{"proposals": [{"title": ..., "rationale": ..., "kernel": ...}]}, where "kernel" is the '
+    "whole new definition that takes the place of kernel.text."
+)
+
+RULES = (
+    "Everything up to the opening brace of the body stays as it is, token for token.",
+    "No preprocessor directives other than those already there and `#pragma unroll`.",
+    "No inline assembly, no new static or global variables, no local classes or lambdas, no goto.",
+    "No calls but those already made, HIP's mathematics, vector, shuffle and barrier functions, "
+    "and __builtin_nontemporal_load and _store.",
+    "Every output must be written as before: results are compared on captured and on new inputs.",
+    "A change counts only if it is measured faster; it is compiled and run in a sandbox.",
+)
+RULES_OF: dict[Policy, tuple[str, ...]] = {
+    "unroll": (
+        "Only `#pragma unroll` before loops may be added, removed or changed, and the loop that "
+        "has one may be rewritten; nothing else.",
+    ),
+    "body": (
+        "In the head, __launch_bounds__ may be added or changed, no lower than the block in "
+        "measurement.block, and __restrict__ added to pointer parameters.",
+    ),
+}
+
+
+def build_context(
+    *,
+    path: Path,
+    source: str,
+    kernel: str,
+    profile: ProfileDocument,
+    policy: Policy,
+    flags: Sequence[str] = (),
+    attempts: Sequence[PromptAttempt] = (),
+    thread_trace: ThreadTraceSummary | None = None,
+    max_proposals: int = 8,
+) -> Context:
+    """`kernel` as the profiler names it; `flags` are hipcc's of the build that was profiled."""
+    measured = _measured(profile, kernel)
+    architecture = (profile.gpu.architecture or "gfx942").partition(":")[0]
+    located = locate(path, source, kernel, flags, architecture)
+    trace = thread_trace or profile.thread_trace
+    if trace is not None and not any(
+        base_name(t.name) == located.kernel for t in trace.kernels if t.latency
+    ):
+        trace = None
+    usable = trace is not None and trace.usable
+    prompt = PromptDocument(
+        task=TASK,
+        policy=policy,
+        rules=[*RULES_OF[policy], *RULES],
+        kernel=PromptKernel(
+            name=measured.kernel.name,
+            file=path.name,
+            first_line=located.first_line,
+            last_line=located.last_line,
+            text=located.extent.text(source),
+            used=list(located.used),
+        ),
+        device=PromptDevice(
+            kind=profile.provenance.device.kind,
+            name=profile.gpu.name,
+            architecture=profile.gpu.architecture,
+            wave_size=profile.gpu.wave_size,
+            compute_units=profile.gpu.compute_units,
+        ),
+        measurement=PromptMeasurement(
+            grid=measured.kernel.grid,
+            block=measured.kernel.block,
+            dispatches=measured.dispatches,
+            runtime_ms=measured.runtime_ms,
+            share=measured.share,
+            resources=measured.resources,
+            occupancy=measured.occupancy,
+            roofline=measured.roofline,
+            bottleneck=measured.bottleneck,
+            stall_fractions=trace.fractions if trace is not None and usable else None,
+            stall_sites=_without_folders(trace) if trace is not None and usable else [],
+        ),
+        attempts=list(attempts),
+        max_proposals=max_proposals,
+    )
+    return Context(
+        prompt=prompt,
+        path=path,
+        source=source,
+        kernel=located.kernel,
+        extent=located.extent,
+        flags=tuple(flags),
+        architecture=architecture,
+    )
+
+
+def _without_folders(trace: ThreadTraceSummary) -> list[StallSite]:
+    """Where files lie on this machine is nobody's business."""
+
+    def shorter(source: str | None) -> str | None:
+        return source.rpartition("/")[2] if source else source
+
+    return [
+        site.model_copy(
+            update={
+                "source": shorter(site.source),
+                "waits_for": [
+                    wait.model_copy(update={"source": shorter(wait.source)})
+                    for wait in site.waits_for
+                ],
+            }
+        )
+        for site in trace.stall_sites
+    ]
+
+
+def _measured(profile: ProfileDocument, kernel: str) -> KernelProfile:
+    for found in profile.kernels:
+        if found.kernel.name == kernel:
+            return found
+    for found in profile.kernels:
+        if base_name(found.kernel.name) == base_name(kernel):
+            return found
+    raise BadInput(f"the profile has no kernel {kernel}")

@@ -1,0 +1,135 @@
+"""The one door to libclang: which library, how a HIP file is parsed, device and host view.
+
+The library that belongs to the compiler is taken where there is one (ROCm's llvm, a system's
+clang), so that both read the same language; else the one that PyPI's `libclang` brings.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rocm_perf_lab.device.toolchain import (
+    Toolchain,
+    device_flags,
+    find_toolchain,
+    header_flags,
+    real_hipcc,
+)
+from rocm_perf_lab.device.toolchain_args import parse as parse_hipcc
+from rocm_perf_lab.errors import BadInput, MissingTool
+
+Side = Literal["device", "host"]
+SIDES: tuple[Side, Side] = ("device", "host")
+
+# The bindings carry no types; these names say what is meant.
+Cursor = Any
+TranslationUnit = Any
+
+HINT = "pip install libclang, or install the library of your clang (Debian: libclang1-19)"
+
+
+@functools.lru_cache(maxsize=1)
+def bindings() -> Any:
+    """`clang.cindex` with its library chosen."""
+    try:
+        from clang import cindex
+    except ImportError as error:
+        raise MissingTool("the syntax tree needs libclang, which is not installed", HINT) from error
+    if not cindex.Config.loaded:
+        beside = next(_beside_compiler(), None)
+        if beside is not None:
+            cindex.Config.set_library_file(str(beside))
+    try:
+        cindex.Index.create()
+    except cindex.LibclangError as error:
+        raise MissingTool(f"libclang cannot be loaded: {str(error).splitlines()[0]}", HINT) from (
+            error
+        )
+    return cindex
+
+
+def _beside_compiler() -> Iterator[Path]:
+    compiler = _compiler()
+    home = Path(compiler.clang[0]).resolve().parent
+    for folder in (home.parent / "lib", home.parent / "lib64"):
+        yield from sorted(folder.glob("libclang.so*"), reverse=True)
+        yield from sorted(folder.glob("libclang-[0-9]*.so*"))
+
+
+@dataclass(frozen=True)
+class Compiler:
+    clang: tuple[str, ...]
+    resource_dir: str | None
+    toolchain: Toolchain | None  # None: ROCm's own, with its own headers
+
+
+@functools.lru_cache(maxsize=1)
+def _compiler() -> Compiler:
+    import os
+
+    if os.environ.get("ROCM_PERF_TOOLCHAIN", "") in ("", "rocm") and (amd := real_hipcc()):
+        root = amd.resolve().parent.parent
+        names = (root / "llvm/bin/clang", root / "lib/llvm/bin/clang", amd.parent / "amdclang")
+        clang = next((name for name in names if name.is_file()), None)
+        if clang is not None:
+            return Compiler((str(clang),), _resource_dir((str(clang),)), None)
+    ours = find_toolchain()
+    found = _resource_dir(ours.clang) if ours.kind == "clang" else None
+    return Compiler(ours.clang, found, ours)
+
+
+def _resource_dir(clang: Sequence[str]) -> str | None:
+    words = [*clang, "-print-resource-dir"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or None
+
+
+def arguments(flags: Sequence[str], architecture: str, side: Side) -> list[str]:
+    """The compile line of one side, as `rocm-perf hipcc` would write it."""
+    command = parse_hipcc(list(flags))
+    compiler = _compiler()
+    words = ["-resource-dir", compiler.resource_dir] if compiler.resource_dir else []
+    if compiler.toolchain is None:
+        view = "--offload-device-only" if side == "device" else "--offload-host-only"
+        words += ["-x", "hip", view, f"--offload-arch={architecture}", "-nogpulib"]
+    else:
+        if side == "device":
+            words += device_flags(architecture)
+        else:
+            words += ["-x", "hip", "--offload-host-only", "-nogpulib", "-nogpuinc"]
+        words += [*header_flags(), *compiler.toolchain.host_flags]
+    own = command.device_flags if side == "device" else command.host_flags
+    skip = re.compile(r"-fopenmp|-march=|-mtune=|-fsanitize|-pg$|--coverage|-g|-fplugin|-Xclang")
+    return [*words, *(f for f in (*command.compile_flags, *own) if not skip.match(f)), "-w"]
+
+
+def parse(
+    path: Path, source: str, flags: Sequence[str], architecture: str, side: Side
+) -> TranslationUnit:
+    """The syntax tree of `source` as if it stood in `path`; nothing is written."""
+    cindex = bindings()
+    options = cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
+    try:
+        return cindex.Index.create().parse(
+            str(path),
+            args=arguments(flags, architecture, side),
+            unsaved_files=[(str(path), source)],
+            options=options,
+        )
+    except cindex.TranslationUnitLoadError as error:
+        raise BadInput(f"{path.name} cannot be parsed ({side} side)") from error
+
+
+def errors(unit: TranslationUnit) -> list[str]:
+    """What a compiler would refuse, as `line:column: message`."""
+    return [
+        f"{d.location.line}:{d.location.column}: {d.spelling}"
+        for d in unit.diagnostics
+        if d.severity >= bindings().Diagnostic.Error
+    ]
