@@ -12,10 +12,11 @@ PACKAGE = Path(__file__).parents[2] / "src" / "rocm_perf_lab"
 # room -> rooms it may import (itself and errors are always allowed)
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "statistics": set(),
     "trace": set(),
     "codeobject": set(),
     "arch": {"trace"},
-    "analyze": {"trace", "arch"},
+    "analyze": {"trace", "arch", "statistics"},
     "schema": {"trace", "arch", "analyze"},
     "report": {"trace", "arch", "analyze", "schema"},
     "virtual": {"trace", "arch"},
@@ -26,6 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "autotune": {
         "trace",
         "arch",
+        "statistics",
         "analyze",
         "schema",
         "collect",
@@ -37,6 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "optimize": {
         "trace",
         "arch",
+        "statistics",
         "analyze",
         "schema",
         "collect",
@@ -52,7 +55,7 @@ ALLOWED: dict[str, set[str]] = {
 STAND_IN = "virtual/rocprofv3"
 
 # Rooms whose modules must not touch files, processes or the environment.
-PURE = {"analyze"}
+PURE = {"analyze", "statistics"}
 IMPURE_MODULES = {"os", "subprocess", "sqlite3", "shutil", "tempfile", "socket", "sys"}
 
 

@@ -5,7 +5,6 @@ Time is dispatch time from the trace, never host time: runtime = sum of (end - s
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from rocm_perf_lab.analyze.keys import kernel_keys
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.statistics import coefficient_of_variation, mean_interval95
 from rocm_perf_lab.trace.model import Agent, KernelSymbol, Trace
 
 # The HIP runtime's own kernels: fills, copies. A user's kernel called hip-something is not one.
@@ -23,14 +23,6 @@ HELPER = re.compile(r"^_*__amd_rocclr_")
 
 STABLE_CV = 0.05
 MODERATE_CV = 0.10
-
-# Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom.
-_T95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-_T95_MANY = 1.96
 
 
 def is_helper(name: str) -> bool:
@@ -153,14 +145,12 @@ def stability(per_run_ms: npt.NDArray[np.float64]) -> Stability:
     if n < 2:
         reason = "one run: spread needs at least two (--runs)"
         return Stability(n, mean, median, None, None, None, None, reason)
-    stddev = float(np.std(per_run_ms, ddof=1))
-    half = (_T95[n - 2] if n - 2 < len(_T95) else _T95_MANY) * stddev / math.sqrt(n)
-    if mean <= 0:
-        reason = "the mean is zero"
-        return Stability(n, mean, median, stddev, None, (mean - half, mean + half), None, reason)
-    cv = stddev / mean
+    stddev, interval = float(np.std(per_run_ms, ddof=1)), mean_interval95(per_run_ms)
+    cv = coefficient_of_variation(per_run_ms)
+    if cv is None:
+        return Stability(n, mean, median, stddev, None, interval, None, "the mean is zero")
     label = "stable" if cv <= STABLE_CV else "moderate" if cv <= MODERATE_CV else "unstable"
-    return Stability(n, mean, median, stddev, cv, (mean - half, mean + half), label, None)
+    return Stability(n, mean, median, stddev, cv, interval, label, None)
 
 
 def _compile(pattern: str | None) -> re.Pattern[str] | None:

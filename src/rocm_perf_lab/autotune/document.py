@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from rocm_perf_lab.autotune.space import Space
 from rocm_perf_lab.autotune.tune import Job, Tuned
 from rocm_perf_lab.schema import autotune as schema
 from rocm_perf_lab.schema.common import Provenance
+from rocm_perf_lab.statistics import median
 
 GOOD_R2 = 0.75
 
@@ -184,7 +184,7 @@ def influence(space: Space, evaluations: list[Evaluation]) -> list[schema.Parame
                     value=value,
                     evaluated=len(times),
                     best_ms=min(times, default=None),
-                    median_ms=statistics.median(times) if times else None,
+                    median_ms=median(times) if times else None,
                 )
             )
         share = between / total if total > 0 else None

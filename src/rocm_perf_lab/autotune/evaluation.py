@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rocm_perf_lab.autotune.space import Configuration
+from rocm_perf_lab.statistics import coefficient_of_variation, mean_interval95, median
 
-# Two-sided 95 % points of Student's t, by degrees of freedom.
-_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086)  # fmt: skip
 UNSTABLE_CV = 0.10
 
 
@@ -43,14 +39,11 @@ class Evaluation:
     @property
     def time_ms(self) -> float | None:
         """The median: one disturbed run does not move it."""
-        return statistics.median(self.measurement.samples_ms) if self.ok else None
+        return median(self.measurement.samples_ms) if self.ok else None
 
     @property
     def cv(self) -> float | None:
-        samples = self.measurement.samples_ms
-        if len(samples) < 2:
-            return None
-        return statistics.stdev(samples) / statistics.fmean(samples)
+        return coefficient_of_variation(self.measurement.samples_ms)
 
     @property
     def stable(self) -> bool | None:
@@ -59,13 +52,7 @@ class Evaluation:
 
     def interval_ms(self) -> tuple[float, float] | None:
         """95 % confidence interval of the mean."""
-        samples = self.measurement.samples_ms
-        if len(samples) < 2:
-            return None
-        mean, deviation = statistics.fmean(samples), statistics.stdev(samples)
-        t = _T95[min(len(samples) - 2, len(_T95) - 1)]
-        half = t * deviation / math.sqrt(len(samples))
-        return mean - half, mean + half
+        return mean_interval95(self.measurement.samples_ms)
 
     def with_more(self, more: Measurement) -> Evaluation:
         """After re-measurement. A leader that now fails has failed."""
