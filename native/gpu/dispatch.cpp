@@ -1,6 +1,7 @@
 #include "dispatch.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "fault_text.h"
@@ -132,7 +133,8 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
     if (result != Result::Yielded) add(part, *group);
   } while (starting && result == Result::Finished && span.begin < span.end);
   if (result == Result::Faulted) fault = report_of(active.launch, *group, memory_);
-  if (result == Result::Yielded && alone) std::this_thread::yield();
+  if (result == Result::Yielded && group->at_host && alone) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  else if (result == Result::Yielded && (alone || group->at_host)) std::this_thread::yield();
 
   lock.lock();
   --active.running;

@@ -26,7 +26,7 @@ const char* kind_of(RangeKind kind) {
     case RangeKind::Code: return "a code object's memory";
     case RangeKind::Scratch: return "scratch memory";
     case RangeKind::Vmem: return "mapped virtual memory";
-    case RangeKind::Runtime: return "the runtime's own memory";
+    case RangeKind::Hostcall: case RangeKind::Runtime: return "the runtime's own memory";
   }
   return "memory";
 }
@@ -54,7 +54,7 @@ std::string headline(const Launch& launch, const Fault& fault, const GroupShape&
       return format("a barrier that not all of the workgroup's %u waves reach: this wave waits, others have left the kernel", shape.waves());
     case FaultKind::InstructionLimit:
       return format("an endless kernel: one wave has run %" PRIu64 " instructions", wave.executed);
-    case FaultKind::None: break;
+    case FaultKind::None: case FaultKind::HostBusy: break;
   }
   return "a fault of an unknown kind";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <shared_mutex>
 
 #include "dispatch.h"
@@ -65,10 +66,25 @@ class VirtualGpu final : public Gpu {
       refusal.fault.text = "rocm-perf: launch refused: " + why + "\n";
       return false;
     }
+    know_hostcalls(launch);
     using namespace std::chrono;
     const uint64_t now_ns = uint64_t(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
     launch.time_base = uint64_t(double(now_ns) * model_.clock_mhz / 1000.0);
     return true;
+  }
+
+  // The buffer that kernels and the host's listener share is told from other memory by the kernel
+  // argument that names it, whatever runtime allocated it.
+  void know_hostcalls(Launch& launch) {
+    const auto& arguments = launch.kernel->arguments;
+    const auto named = std::find_if(arguments.rbegin(), arguments.rend(), [](auto& argument) { return argument.value_kind == "hidden_hostcall_buffer"; });
+    if (named == arguments.rend() || named->offset + sizeof(uint64_t) > launch.kernel->kernarg_bytes) return;
+    uint64_t buffer = 0;
+    std::memcpy(&buffer, reinterpret_cast<const void*>(launch.request.kernarg + named->offset), sizeof buffer);
+    const Range* range = buffer ? launch.memory->find(buffer) : nullptr;
+    if (!range || range->base != buffer || range->kind == RangeKind::Hostcall || range->end - buffer < 64) return;
+    memory_.set_kind(buffer, RangeKind::Hostcall);
+    launch.memory = memory_.snapshot();
   }
 
   std::shared_ptr<CodeObject> find(uint64_t descriptor) {

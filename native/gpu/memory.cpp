@@ -29,7 +29,7 @@ using ByBase = std::map<uint64_t, Range>;
 
 // Nobody overruns the runtime's own memory by a little: it is no help to name it as a neighbour.
 bool worth_naming(const Range& range) {
-  return range.kind != RangeKind::Scratch && range.kind != RangeKind::Runtime && range.kind != RangeKind::Kernarg;
+  return range.kind != RangeKind::Scratch && range.kind != RangeKind::Runtime && range.kind != RangeKind::Hostcall && range.kind != RangeKind::Kernarg;
 }
 
 // The range that holds `address`, or the closest one worth naming; end() if there is none.
@@ -77,6 +77,14 @@ void AddressSpace::add(const Range& range) {
   std::lock_guard lock(state_->mutex);
   state_->forget_freed(range.base, range.end);
   state_->live[range.base] = range;
+  state_->stale = true;
+}
+
+void AddressSpace::set_kind(uint64_t base, RangeKind kind) {
+  std::lock_guard lock(state_->mutex);
+  auto it = state_->live.find(base);
+  if (it == state_->live.end() || it->second.kind == kind) return;
+  it->second.kind = kind;
   state_->stale = true;
 }
 

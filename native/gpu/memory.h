@@ -10,7 +10,7 @@
 
 namespace gpu {
 
-enum class RangeKind : uint8_t { Vram, HostPinned, Managed, Kernarg, Code, Scratch, Vmem, Runtime };
+enum class RangeKind : uint8_t { Vram, HostPinned, Managed, Kernarg, Code, Scratch, Vmem, Runtime, Hostcall };
 
 struct Range {
   uint64_t base = 0;
@@ -19,6 +19,15 @@ struct Range {
   bool readable = true;
   bool writable = true;
 };
+
+// Whether `address` is the word of a hostcall packet that a wave polls for the host's answer
+// (docs/hostcall.md); bit 0 is set until the answer is there.
+inline bool is_hostcall_control(const Range& buffer, uint64_t address) {
+  constexpr uint64_t kHeader = 24, kControl = 20;
+  const auto* parts = reinterpret_cast<const uint64_t*>(buffer.base);  // headers, payloads
+  return address >= parts[0] && address < parts[1] && (address - parts[0]) % kHeader == kControl;
+}
+inline bool awaits_host(uint64_t control) { return __atomic_load_n(reinterpret_cast<const uint32_t*>(control), __ATOMIC_ACQUIRE) & 1; }
 
 struct NearestRange {
   bool found = false;
@@ -41,6 +50,7 @@ class AddressSpace {
   };
 
   void add(const Range& range);
+  void set_kind(uint64_t base, RangeKind kind);
   bool remove(uint64_t base);  // remembered as freed, for the fault message
   std::shared_ptr<const Snapshot> snapshot() const;
   NearestRange nearest(uint64_t address) const;

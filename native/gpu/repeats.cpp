@@ -140,7 +140,7 @@ Repeats::Record::State Repeats::state_of(Record& record, const Launch& launch, c
   record.written.clear();
   for (const Footprint::Touched& touched : launch.footprint->touched()) {
     const Range& range = touched.range;
-    if (range.kind == RangeKind::Runtime) return State::Hopeless;
+    if (range.kind == RangeKind::Runtime || range.kind == RangeKind::Hostcall) return State::Hopeless;
     if (!counts(range)) continue;
     record.touched.push_back(range);
     bytes += range.end - range.base;

@@ -18,6 +18,7 @@ inline constexpr int kMaxClasses = 64;   // instruction classes; the generated i
 enum class FaultKind : uint8_t {
   None, Unmapped, Freed, ReadOnly, Misaligned, LdsOutOfRange, IllegalInstruction,
   IllegalRegister, Trap, Abort, BarrierDivergence, InstructionLimit, ScratchOutOfRange,
+  HostBusy,  // no fault: the wave asks for an answer that the host has not given yet
 };
 
 struct Fault {

@@ -1,8 +1,10 @@
 #include "workgroup.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "arena.h"
 
@@ -30,6 +32,10 @@ constexpr InstClass kStoreClasses[] = {
     InstClass::GLOBAL_STORE, InstClass::GLOBAL_ATOMIC, InstClass::FLAT_STORE, InstClass::FLAT_ATOMIC, InstClass::BUFFER_STORE,
     InstClass::BUFFER_ATOMIC,
 };
+
+// Workgroups of the process that wait for an answer of the host. Others may wait for them in turn:
+// their naps say nothing about their kernel either.
+std::atomic<uint32_t> groups_at_host{0};
 
 // Stores to memory are what a wave leaves behind. A wave that ends without any since its last barrier
 // returned early (it may have filled its part of the LDS before), which hardware allows; one that
@@ -88,6 +94,7 @@ void ScratchPool::give(uint8_t* at, uint64_t bytes) {
 }
 
 WorkgroupContext::~WorkgroupContext() {
+  set_at_host(false);
   for (Wave* wave : waves) arena().free(wave);
   if (scratch) scratch_pool.give(scratch, scratch_bytes);
 }
@@ -97,6 +104,7 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
   shape = shape_of(launch, index);
   live = shape.waves();
   naps = 0;
+  set_at_host(false);
   fresh.reset();
   const uint64_t per_wave = uint64_t{launch.private_bytes} * kLanes, need = per_wave * live;
   if (need > scratch_bytes) {
@@ -139,6 +147,11 @@ bool WorkgroupContext::over_limit(Wave& wave, const Limits& limits) const {
   wave.fault.kind = FaultKind::InstructionLimit;
   wave.fault.pc = wave.pc;
   return true;
+}
+
+void WorkgroupContext::set_at_host(bool now) {
+  if (now != at_host) groups_at_host.fetch_add(now ? 1 : -1u, std::memory_order_relaxed);
+  at_host = now;
 }
 
 void WorkgroupContext::see(const AddressSpace::Snapshot* view) {
@@ -195,11 +208,28 @@ bool WorkgroupContext::release_barrier(const Launch&, const Limits& limits) {
   return true;
 }
 
+// The wave's load of a hostcall's control word has not happened: the host is still at it. Where the
+// models watch, the answer is waited for here, so that the wave does the same on every run; else
+// other waves run meanwhile.
+Stop WorkgroupContext::ask_host(Wave& wave, const Launch& launch) {
+  --wave.executed;
+  --wave.counts[launch.program->at(wave.pc)->cls];
+  const uint64_t control = wave.fault.address;
+  wave.fault = {};
+  if (!observer) return Stop::Sleep;
+  for (int turn = 0; awaits_host(control); ++turn) {
+    if (turn < 64) std::this_thread::yield();
+    else std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return Stop::Budget;
+}
+
 WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limits& limits, const AddressSpace& memory,
                                                const std::atomic<bool>& cancelled) {
-  uint64_t used = 0;
+  uint64_t used = 0, turns = 0;
+  set_at_host(false);
   while (true) {
-    bool progress = false, slept = false;
+    bool progress = false, slept = false, asked = false;
     uint32_t waiting = 0;
     for (uint32_t i = 0; i < shape.waves(); ++i) {
       if (states[i] == State::AtBarrier) ++waiting;
@@ -209,6 +239,10 @@ WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limit
       auto turn = [&] { return observer ? run_wave_observed(wave, *launch.program, kTurn, *observer) : run_wave(wave, *launch.program, kTurn); };
       Stop stop = turn();
       while (stop == Stop::Fault && retry(wave, launch, memory)) stop = turn();
+      if (stop == Stop::Fault && wave.fault.kind == FaultKind::HostBusy) {
+        stop = ask_host(wave, launch);
+        asked |= stop == Stop::Sleep;
+      }
       used += wave.executed - before;
       switch (stop) {
         case Stop::Barrier: states[i] = State::AtBarrier; ++waiting; progress = true; break;
@@ -227,7 +261,12 @@ WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limit
     if (waiting == live) {
       if (!release_barrier(launch, limits)) return Result::Faulted;
     } else if (slept && !progress) {
-      if (++naps % kNapsBeforeYield == 0) return Result::Yielded;
+      if (asked) {
+        set_at_host(true);
+        return Result::Yielded;
+      }
+      if (groups_at_host.load(std::memory_order_relaxed) == 0) ++naps;
+      if (++turns == kNapsBeforeYield) return Result::Yielded;
     }
     if (used >= kShare) return Result::Yielded;
   }

@@ -53,11 +53,14 @@ struct WorkgroupContext {
   std::vector<uint64_t> passed;  // the furthest barrier the wave has passed, as the pc after it
   uint64_t naps = 0;             // slices in which every wave slept
   uint32_t live = 0;
+  bool at_host = false;          // yielded because a wave waits for an answer of the host
   Observer* observer = nullptr;  // told of every instruction, where set
 
  private:
   bool over_limit(Wave& wave, const Limits& limits) const;
   bool release_barrier(const Launch& launch, const Limits& limits);
+  void set_at_host(bool now);
+  Stop ask_host(Wave& wave, const Launch& launch);
   bool retry(Wave& wave, const Launch& launch, const AddressSpace& memory);
   void see(const AddressSpace::Snapshot* view);
 

@@ -98,9 +98,36 @@ std::vector<size_t> visible_devices(size_t count) {
   return shown;
 }
 
+// Work a program started and never waited for ends with it, at the latest after this long.
+constexpr int kExitWaitMs = 10'000;
+
+// False when some of the work has not ended in time.
+bool settle(Device& device) {
+  // Another thread may hold the lock for ever: it is of no use to wait for it.
+  std::unique_lock lock(device.mutex, std::try_to_lock);
+  if (!lock) return true;
+  std::vector<CompletionRef> pending;
+  for (Stream* stream : device.streams) pending.push_back(stream->last);
+  for (Stream* stream : device.branch_streams) pending.push_back(stream->last);
+  if (device.null_stream) pending.push_back(device.null_stream->last);
+  lock.unlock();
+  const uint64_t slice = runtime().timestamp_hz / 100;
+  for (int left = kExitWaitMs / 10; left > 0; --left) {
+    std::erase_if(pending, [](const CompletionRef& work) { return !work.pending(); });
+    if (pending.empty() || device.fault_status() != hipSuccess) return true;
+    hsa_signal_wait_scacquire(pending.back()->signal, HSA_SIGNAL_CONDITION_LT, 1, slice,
+                              HSA_WAIT_STATE_BLOCKED);
+  }
+  return false;
+}
+
 // A program whose kernel faulted must not look successful, even if it never asked.
 void exit_check(int status, void*) {
   if (status != 0) return;
+  for (auto& device : runtime().devices)
+    if (!settle(*device))
+      std::fprintf(stderr, "rocm-perf: the program ended %d s ago and its kernels have not: "
+                           "what they would have done is not known\n", kExitWaitMs / 1000);
   for (auto& device : runtime().devices) {
     if (device->fault_status() == hipSuccess) continue;
     std::fflush(nullptr);

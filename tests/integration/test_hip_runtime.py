@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from pathlib import Path
 
@@ -108,6 +110,23 @@ def test_device_printf(folder: Path) -> None:
     assert sorted(many) == sorted(f"b{b} t{t}" for b in range(50) for t in range(128))
 
 
+def test_waiting_for_a_slow_reader_is_not_work(folder: Path) -> None:
+    """Naps of a kernel whose printf waits count for nothing, and nothing printed is lost."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    limit = {"ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS": "1000000"}
+    with subprocess.Popen(
+        [str(program(folder, "hostcall")), "many"], stdout=writer, env={**os.environ, **limit}
+    ) as running:
+        os.close(writer)
+        time.sleep(1.5)
+        with os.fdopen(reader) as pipe:
+            lines = pipe.read().splitlines()
+    assert running.returncode == 0
+    assert sorted(lines[:-1]) == sorted(f"b{b} t{t}" for b in range(50) for t in range(128))
+    assert lines[-1] == "sync: hipSuccess"
+
+
 def test_device_malloc(folder: Path) -> None:
     done = run(program(folder, "hostcall"), "heap")
     assert done.stdout.splitlines() == ["sync: hipSuccess", "sums: 0 2016 127008"]
@@ -141,6 +160,12 @@ def test_a_fault_is_told_and_stays(folder: Path, fault: str, error: str) -> None
     ]
     assert "GPU fault in kernel" in done.stderr and "faults.hip:" in done.stderr
     assert done.returncode == 1  # although main returned 0
+
+
+def test_a_fault_nobody_waits_for_ends_the_program(folder: Path) -> None:
+    done = run(program(folder, "faults"), "unwaited", timeout=60)
+    assert "GPU fault in kernel store(int*, int)" in done.stderr
+    assert done.returncode == 1
 
 
 # ---- tools

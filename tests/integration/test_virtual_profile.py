@@ -20,6 +20,15 @@ from support.virtual_profile import (
     query,
 )
 
+PRINTS = r"""
+#include <hip/hip_runtime.h>
+__global__ void prints() { printf("%d %d\n", int(blockIdx.x), int(threadIdx.x)); }
+int main() {
+  prints<<<20, 128>>>();
+  return hipDeviceSynchronize();
+}
+"""
+
 VERDICTS = {
     "vcopy": "memory_bandwidth_bound",
     "chase": "latency_bound",
@@ -49,6 +58,17 @@ def test_a_thousand_empty_launches_are_launch_bound(tmp_path: Path) -> None:
     )
     assert count == 1000
     assert (last - first) / 999 == pytest.approx(4200, rel=0.1)
+
+
+def test_a_kernel_that_prints_takes_the_same_time_on_every_run(tmp_path: Path) -> None:
+    """However long the host takes to print: a call of the host has a fixed cost."""
+    source = tmp_path / "prints.cpp"
+    source.write_text(PRINTS)
+    program = build(source, tmp_path)
+    folder = profile(program, tmp_path, "--no-counters", "--runs", "3")
+    stability = document(folder, "profile.json")["stability"]
+    assert (stability["runs"], stability["stddev_ms"]) == (3, 0)
+    assert stability["mean_ms"] > 2 * 0.010  # two calls at least, of 10 us each
 
 
 def test_every_file_says_that_it_was_virtual(two_streams: Path, tmp_path: Path) -> None:

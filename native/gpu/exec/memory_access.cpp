@@ -15,6 +15,15 @@ u8* global_byte(Wave& w, const Inst* i, u64 address, u32 size, bool write, int l
     fault(w, i, FaultKind::ReadOnly, address, size, lane, write);
     return nullptr;
   }
+  // Never remembered, so that every access to a hostcall buffer comes by here: a wave does not see that
+  // the host is still busy, it stops until the host is not.
+  if (GPU_UNLIKELY(r->kind == RangeKind::Hostcall)) {
+    if (!write && is_hostcall_control(*r, address) && awaits_host(address)) {
+      fault(w, i, FaultKind::HostBusy, address, size, lane, write);
+      return nullptr;
+    }
+    return reinterpret_cast<u8*>(address);
+  }
   known = *r;
   return reinterpret_cast<u8*>(address);
 }
@@ -99,7 +108,7 @@ bool in_one_range(Wave& w, const Inst* i, u64 base, const u32* offset, const u32
   if (GPU_UNLIKELY(align && (base & (align - 1)))) return false;
   if (GPU_LIKELY(holds(known))) return true;
   const Range* r = w.memory ? w.memory->find(base + offset[__builtin_ctzll(w.exec)]) : nullptr;
-  if (!r || !holds(*r)) return false;
+  if (!r || r->kind == RangeKind::Hostcall || !holds(*r)) return false;
   known = *r;
   return true;
 }

@@ -304,7 +304,7 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
     l1_ready_[found.at] = back + l1_latency;
     done = std::max(done, back + l1_latency);
   }
-  return done;
+  return header.hostcall ? done + parameters_.hostcall_cycles : done;
 }
 
 void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {

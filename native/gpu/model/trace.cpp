@@ -137,7 +137,8 @@ uint64_t Addresses::canonical(uint64_t address, const AddressSpace::Snapshot& me
   begin_ = range->base;
   end_ = range->end;
   delta_ = place(*range).base;
-  uncached_ = range->kind == RangeKind::Kernarg || range->kind == RangeKind::HostPinned || range->kind == RangeKind::Runtime;
+  range_ = *range;
+  uncached_ = range->kind == RangeKind::Hostcall || range->kind == RangeKind::Kernarg || range->kind == RangeKind::HostPinned || range->kind == RangeKind::Runtime;
   return address - begin_ + delta_;
 }
 
@@ -288,7 +289,10 @@ void GroupRecorder::vector_access(const Wave& wave, const MemAccess& a, WaveTrac
           if (count_ < 120) add_line(at + uint64_t(done) * kLanes, std::min<uint32_t>(4, a.size - done), a.write);
         address = at;
       } else {
-        address = addresses_.canonical(address, *wave.memory);
+        const uint64_t device = address;
+        address = addresses_.canonical(device, *wave.memory);
+        const Range& range = addresses_.last_range();
+        if (range.kind == RangeKind::Hostcall && !a.write && is_hostcall_control(range, device)) header.hostcall = 1;
         if (addresses_.last_uncached()) uncached = kUncached;
         const uint32_t first = uint32_t(std::min<uint64_t>(a.size, kLineBytes - (address & (kLineBytes - 1))));
         add_line(address, first, a.write);

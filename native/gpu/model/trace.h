@@ -62,7 +62,8 @@ struct MemHeader {
   uint8_t lanes = 0;
   uint8_t lds_passes = 0;    // cycles of the LDS banks without conflicts
   uint16_t lds_conflicts = 0;
-  uint16_t bytes_per_lane : 13 = 0, write : 1 = 0, atomic : 1 = 0, scalar : 1 = 0;
+  uint16_t bytes_per_lane : 12 = 0, write : 1 = 0, atomic : 1 = 0, scalar : 1 = 0;
+  uint16_t hostcall : 1 = 0;  // the load that ends a call of the host
 };
 static_assert(sizeof(MemHeader) == 8);
 
@@ -91,12 +92,14 @@ class Addresses {
   void learn(const AddressSpace::Snapshot& memory);
   uint64_t canonical(uint64_t address, const AddressSpace::Snapshot& memory);
   bool last_uncached() const { return uncached_; }
+  const Range& last_range() const { return range_; }
 
  private:
   struct Place { uint64_t end, base; };
   const Place& place(const Range& range);
   uint64_t begin_ = 1, end_ = 0, delta_ = 0, next_ = uint64_t{1} << 32;
   bool uncached_ = false;
+  Range range_;
   std::unordered_map<uint64_t, Place> places_;
 };
 

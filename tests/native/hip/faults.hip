@@ -7,6 +7,9 @@
 
 __global__ void store(int* p, int value) { p[threadIdx.x] = value; }
 __global__ void trap() { __builtin_trap(); }
+__global__ void slow(int* p) {
+  for (volatile int i = 0; i < 100000; ++i) *p = i;
+}
 __global__ void fine(int* p) { *p = 1; }
 
 int main(int argc, char** argv) {
@@ -21,6 +24,11 @@ int main(int argc, char** argv) {
   }
   if (!std::strcmp(what, "pageable")) store<<<1, 64>>>(static_cast<int*>(std::malloc(4096)), 1);
   if (!std::strcmp(what, "trap")) trap<<<1, 64>>>();
+  if (!std::strcmp(what, "unwaited")) {
+    slow<<<1, 64>>>(data);
+    store<<<1, 64>>>(nullptr, 1);
+    return 0;
+  }
   std::printf("launch: %s\n", hipGetErrorName(hipGetLastError()));
   std::printf("sync: %s\n", hipGetErrorName(hipDeviceSynchronize()));
   fine<<<1, 1>>>(other);  // the device stays lost
