@@ -49,6 +49,17 @@ ALLOWED: dict[str, set[str]] = {
         "replay",
         "workflow",
     },
+    "replay": {
+        "trace",
+        "arch",
+        "analyze",
+        "schema",
+        "collect",
+        "codeobject",
+        "device",
+        "virtual",
+        "workflow",
+    },
     "workflow": {"trace", "arch", "analyze", "schema", "collect", "codeobject", "device"},
 }
 

@@ -1,0 +1,169 @@
+"""Write a capture: the last steps, which make a folder of files a capture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rocm_perf_lab.replay.format import (
+    CODE_OBJECTS,
+    DISPATCH,
+    KERNARG,
+    KERNEL,
+    MANIFEST,
+    REGIONS,
+    hash_descriptor,
+)
+from rocm_perf_lab.schema.capture import (
+    CaptureDocument,
+    CodeObjects,
+    Dispatch,
+    Extent,
+    LoadedCodeObject,
+    MemoryRegions,
+    Region,
+    Segment,
+    StoredFile,
+    Totals,
+)
+from rocm_perf_lab.schema.common import Provenance, to_json
+
+CHUNK = 64 << 10
+
+
+def private_file(path: Path) -> int:
+    """A new file that only its owner may read: captures hold a user's data."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    with os.fdopen(private_file(path), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def store(folder: Path, name: str, base: int, data: bytes, chunk: int = CHUNK) -> list[Extent]:
+    """Write the chunks of `data` that are not zeros to one new file; the extents that say where."""
+    extents: list[Extent] = []
+    kept = bytearray()
+    for offset in range(0, len(data), chunk):
+        part = data[offset : offset + chunk]
+        if part.count(0) == len(part):
+            extents.append(Extent(offset=base + offset, size=len(part), file=None))
+        else:
+            extents.append(Extent(offset=base + offset, size=len(part), file=name, at=len(kept)))
+            kept += part
+    if kept:
+        (folder / name).parent.mkdir(mode=0o700, exist_ok=True)
+        write_private(folder / name, bytes(kept))
+    return extents
+
+
+def changes(folder: Path, name: str, before: bytes, after: bytes) -> list[Extent]:
+    """The write set between two contents of the same length, stored in one new file."""
+    extents: list[Extent] = []
+    kept = bytearray()
+    at = 0
+    while at < len(before):
+        if before[at] == after[at]:
+            at += 1
+            continue
+        end = at
+        while end < len(before) and before[end] != after[end]:
+            end += 1
+        extents.append(Extent(offset=at, size=end - at, file=name, at=len(kept)))
+        kept += after[at:end]
+        at = end
+    if kept:
+        (folder / name).parent.mkdir(mode=0o700, exist_ok=True)
+        write_private(folder / name, bytes(kept))
+    return extents
+
+
+def write_parts(
+    folder: Path,
+    dispatch: Dispatch,
+    memory: MemoryRegions,
+    code_objects: Sequence[LoadedCodeObject],
+    kernarg: bytes,
+    kernel: bytes,
+) -> None:
+    """Everything but the memory, which is there already, and the manifest."""
+    write_private(folder / DISPATCH, to_json(dispatch).encode())
+    write_private(folder / REGIONS, memory.model_dump_json().encode())
+    loaded = CodeObjects(code_objects=list(code_objects))
+    write_private(folder / CODE_OBJECTS, to_json(loaded).encode())
+    write_private(folder / KERNARG, kernarg)
+    write_private(folder / KERNEL, kernel)
+
+
+def seal(
+    folder: Path,
+    *,
+    provenance: Provenance,
+    dispatch: Dispatch,
+    memory: MemoryRegions,
+    code_objects: Sequence[LoadedCodeObject],
+    reasons: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> CaptureDocument:
+    """Hash what is in the folder and write the manifest: from now on it is a capture."""
+    files = stored_files(folder)
+    manifest = CaptureDocument(
+        provenance=provenance,
+        complete=not reasons,
+        reasons=list(reasons),
+        notes=list(notes),
+        device=provenance.device,
+        isa=dispatch.isa,
+        kernel=dispatch.kernel.demangled,
+        files=files,
+        totals=totals(memory.regions, code_objects, files),
+    )
+    write_private(folder / MANIFEST, to_json(manifest).encode())
+    return manifest
+
+
+def stored_files(folder: Path) -> dict[str, StoredFile]:
+    names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+
+    def stored(name: str) -> StoredFile:
+        descriptor = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            size = os.fstat(descriptor).st_size
+            return StoredFile(bytes=size, sha256=hash_descriptor(descriptor))
+        finally:
+            os.close(descriptor)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return dict(zip(names, pool.map(stored, names), strict=True))
+
+
+def totals(
+    regions: Sequence[Region],
+    code_objects: Sequence[LoadedCodeObject],
+    files: dict[str, StoredFile],
+) -> Totals:
+    before = [extent for region in regions for extent in region.before]
+    seen: set[tuple[str, int]] = set()
+    duplicates = 0
+    for extent in before:
+        if extent.file is None:
+            continue
+        where = (extent.file, extent.at)
+        duplicates += extent.size if where in seen else 0
+        seen.add(where)
+    parts: list[Region | Segment] = [*regions]
+    parts += [segment for code in code_objects for segment in code.segments]
+    changed = [extent.size for part in parts for extent in part.after]
+    return Totals(
+        regions=len(regions),
+        region_bytes=sum(region.size for region in regions),
+        stored_bytes=sum(stored.bytes for stored in files.values()),
+        zero_bytes=sum(extent.size for extent in before if extent.file is None),
+        duplicate_bytes=duplicates,
+        changed_bytes=sum(changed),
+    )
