@@ -5,19 +5,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <list>
 
 #include "arena.h"
-#include "msgpack.h"
+#include "codeobject/architecture.h"
+#include "codeobject/metadata.h"
 
 namespace gpu {
 namespace {
 
 constexpr uint64_t kDescriptorBytes = 64;
-
-bool runs_on(std::string_view object, std::string_view device) {
-  return object == device || (object == "gfx9-4-generic" && device == "gfx942");
-}
 
 }  // namespace
 
@@ -40,7 +36,7 @@ std::shared_ptr<CodeObject> CodeObject::load(const void* image, size_t size, con
   auto file = elf::parse(object->image_, error.message);
   if (!file) return nullptr;
   object->isa_ = file->isa();
-  if (!runs_on(object->isa_, model.architecture)) {
+  if (codeobject::target_rank(object->isa_, model.architecture) == 0) {
     error.wrong_isa = true;
     error.message = "built for " + (object->isa_.empty() ? "an unknown GPU" : object->isa_) + ", but " + model.name + " is a " +
                     model.architecture + ": build with --offload-arch=" + model.architecture;
@@ -162,15 +158,12 @@ bool CodeObject::read_kernels(const elf::File& file, LoadError& error) {
   };
   collect(file.symbols);
   collect(file.all_symbols);
-  std::map<std::string_view, const msgpack::Value*> notes;
-  std::list<msgpack::Value> roots;
-  for (const elf::Bytes& metadata : file.metadata) {
-    std::optional<msgpack::Value> root = msgpack::parse(metadata);
-    if (!root) return error.message = "the metadata note is damaged", false;
-    roots.push_back(std::move(*root));
-    if (const msgpack::Value* list = roots.back().get("amdhsa.kernels"))
-      for (const msgpack::Value& kernel : list->items) notes.emplace(kernel.text_at(".symbol"), &kernel);
-  }
+  std::map<std::string, codeobject::KernelMetadata> metadata;
+  std::string why;
+  // A code object without a note runs too: the descriptor says what the executor needs.
+  if (!codeobject::read_metadata(file, metadata, why) && !file.metadata.empty()) return error.message = why, false;
+  std::map<std::string_view, const codeobject::KernelMetadata*> notes;
+  for (const auto& [name, kernel] : metadata) notes.emplace(kernel.symbol, &kernel);
   for (auto [name, address] : descriptors) {
     if (!contains(address) || !contains(address + kDescriptorBytes - 1)) return error.message = "a kernel descriptor lies outside the image", false;
     KernelSymbol kernel;
@@ -186,19 +179,15 @@ bool CodeObject::read_kernels(const elf::File& file, LoadError& error) {
     for (const Function& f : functions_)
       if (f.address == kernel.entry) kernel.code_bytes = f.size;
     if (auto note = notes.find(name); note != notes.end()) {
-      const msgpack::Value& n = *note->second;
-      kernel.kernarg_bytes = uint32_t(n.number_at(".kernarg_segment_size", kernel.kernarg_bytes));
-      kernel.kernarg_align = uint32_t(n.number_at(".kernarg_segment_align", 16));
-      kernel.sgpr_count = uint32_t(n.number_at(".sgpr_count"));
-      kernel.vgpr_count = uint32_t(n.number_at(".vgpr_count"));
-      kernel.agpr_count = uint32_t(n.number_at(".agpr_count"));
-      kernel.wavefront_size = uint32_t(n.number_at(".wavefront_size", 64));
-      kernel.max_flat_workgroup_size = uint32_t(n.number_at(".max_flat_workgroup_size", 1024));
-      if (const msgpack::Value* dynamic = n.get(".uses_dynamic_stack")) kernel.uses_dynamic_stack = dynamic->boolean || dynamic->integer;
-      if (const msgpack::Value* arguments = n.get(".args"))
-        for (const msgpack::Value& a : arguments->items)
-          kernel.arguments.push_back({std::string(a.text_at(".name")), std::string(a.text_at(".value_kind")),
-                                      uint32_t(a.number_at(".offset")), uint32_t(a.number_at(".size"))});
+      const codeobject::KernelMetadata& n = *note->second;
+      if (n.kernarg_bytes) kernel.kernarg_bytes = n.kernarg_bytes;
+      kernel.kernarg_align = n.kernarg_align;
+      kernel.sgpr_count = n.sgprs;
+      kernel.vgpr_count = n.vgprs;
+      kernel.agpr_count = n.agprs;
+      kernel.wavefront_size = n.wave_size;
+      kernel.max_flat_workgroup_size = n.max_threads;
+      kernel.uses_dynamic_stack = n.dynamic_stack;
     }
     kernels_.push_back(std::move(kernel));
   }

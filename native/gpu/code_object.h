@@ -5,12 +5,15 @@
 #include <mutex>
 #include <optional>
 
-#include "dwarf.h"
-#include "elf.h"
+#include "codeobject/dwarf.h"
+#include "codeobject/elf.h"
 #include "exec.h"
 #include "gpu.h"
 
 namespace gpu {
+
+namespace elf = codeobject::elf;
+namespace dwarf = codeobject::dwarf;
 
 class CodeObject final : public LoadedCodeObject {
  public:

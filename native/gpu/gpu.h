@@ -39,8 +39,6 @@ struct KernelSymbol {
   uint32_t sgpr_count = 0, vgpr_count = 0, agpr_count = 0, wavefront_size = 64;
   uint32_t max_flat_workgroup_size = 1024;
   bool uses_dynamic_stack = false;
-  struct Argument { std::string name, value_kind; uint32_t offset = 0, size = 0; };
-  std::vector<Argument> arguments;  // from the msgpack note, hidden ones included
 };
 
 struct VariableSymbol { std::string name; uint64_t address = 0, size = 0; bool external = true, constant = false; };

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "api_impl.h"
-#include "bundle.h"
-#include "elf_symbols.h"
+#include "codeobject/bundle.h"
+#include "codeobject/elf.h"
 #include "subprocess.h"
 
 struct _hiprtcProgram {
@@ -214,14 +214,16 @@ hiprtcResult hiprtcCompileProgram(hiprtcProgram prog, int numOptions,
   prog->code = read_file(output);
   if (prog->code.empty()) return HIPRTC_ERROR_INTERNAL_ERROR;
   if (!prog->expressions.empty()) {
-    Image image;
+    codeobject::Image image;
     std::string why;
     if (select_image(prog->code.data(), prog->code.size(), target, image, why) !=
-        BundleStatus::Found)
+        codeobject::BundleStatus::Found)
       return HIPRTC_ERROR_INTERNAL_ERROR;
-    ElfSymbols symbols(image.data, image.size);
+    const auto object = codeobject::elf::parse(
+        {reinterpret_cast<const uint8_t*>(image.data), image.size}, why);
+    if (!object) return HIPRTC_ERROR_INTERNAL_ERROR;
     for (size_t i = 0; i < prog->expressions.size(); ++i) {
-      std::string symbol = symbols.pointed_to_by(kNamePrefix + std::to_string(i));
+      std::string symbol(object->pointed_to_by(kNamePrefix + std::to_string(i)));
       if (symbol.empty()) return HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
       prog->lowered[prog->expressions[i]] = symbol;
     }

@@ -60,13 +60,16 @@ hipError_t load_module(Device& device, const void* data, size_t size, std::strin
     size = module->file.size();
   }
   std::string why;
-  BundleStatus status = select_image(data, size, device.target, module->image, why);
+  using codeobject::BundleStatus;
+  BundleStatus status = codeobject::select_image(data, size, device.target, module->image, why);
   if (status != BundleStatus::Found) {
     std::fprintf(stderr, "rocm-perf: cannot load device code: %s\n", why.c_str());
     return status == BundleStatus::NoBinary ? hipErrorNoBinaryForGpu : hipErrorInvalidImage;
   }
-  const Image& image = module->image;
-  if (!read_metadata(image.data, image.size, module->kernels, why)) {
+  const codeobject::Image& image = module->image;
+  const auto object =
+      codeobject::elf::parse({reinterpret_cast<const uint8_t*>(image.data), image.size}, why);
+  if (!object || !codeobject::read_metadata(*object, module->kernels, why)) {
     std::fprintf(stderr, "rocm-perf: cannot load device code: %s\n", why.c_str());
     return hipErrorInvalidImage;
   }

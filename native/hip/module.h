@@ -9,11 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "bundle.h"
-#include "code_object.h"
+#include "codeobject/bundle.h"
+#include "codeobject/metadata.h"
 #include "runtime.h"
 
 namespace hip {
+
+using codeobject::Hidden;
+using codeobject::KernelArgument;
+using codeobject::KernelMetadata;
 
 struct Module;
 
@@ -36,7 +40,7 @@ struct Variable {
 // A code object loaded on one device. hipModule_t points to one.
 struct Module {
   Device* device = nullptr;
-  Image image;
+  codeobject::Image image;
   std::string file;  // bytes of hipModuleLoad
   hsa_executable_t executable{};
   std::map<std::string, KernelMetadata> kernels;

@@ -9,7 +9,7 @@
 
 #include "arena.h"
 #include "memory.h"
-#include "msgpack.h"
+#include "codeobject/msgpack.h"
 
 #define CHECK(condition) \
   do { \
@@ -127,10 +127,10 @@ void msgpack_survives_every_short_input() {
   for (int round = 0; round < 200'000; ++round) {
     uint8_t bytes[24];
     for (uint8_t& byte : bytes) byte = uint8_t(random());
-    (void)gpu::msgpack::parse({bytes, round % sizeof bytes});
+    (void)codeobject::msgpack::parse({bytes, round % sizeof bytes});
   }
   const uint8_t map[] = {0x82, 0xa1, 'a', 0xcd, 0x12, 0x34, 0xa1, 'b', 0x93, 0xc3, 0xa2, 'h', 'i', 0xd0, 0x80};
-  const auto value = gpu::msgpack::parse(map);
+  const auto value = codeobject::msgpack::parse(map);
   CHECK(value && value->number_at("a") == 0x1234 && value->get("b")->items.size() == 3);
   CHECK(value->get("b")->items[1].text == "hi" && value->get("b")->items[2].integer == -128);
 }

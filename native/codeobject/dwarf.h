@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace gpu::dwarf {
+namespace codeobject::dwarf {
 
 struct Row { uint64_t address = 0; uint32_t file = 0, line = 0, order = 0; bool end = false; };
 
@@ -22,4 +22,4 @@ struct LineTable {
 LineTable read_lines(std::span<const uint8_t> debug_line, std::span<const uint8_t> debug_line_str,
                      std::span<const uint8_t> debug_str);
 
-}  // namespace gpu::dwarf
+}  // namespace codeobject::dwarf

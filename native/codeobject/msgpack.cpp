@@ -2,7 +2,7 @@
 
 #include <bit>
 
-namespace gpu::msgpack {
+namespace codeobject::msgpack {
 namespace {
 
 constexpr int kMaxDepth = 32;
@@ -108,4 +108,4 @@ std::optional<Value> parse(std::span<const uint8_t> bytes) {
   return out;
 }
 
-}  // namespace gpu::msgpack
+}  // namespace codeobject::msgpack

@@ -1,16 +1,14 @@
 #include "bundle.h"
 
-#include <elf.h>
-
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <string_view>
 
-#include "code_object.h"
+#include "architecture.h"
 #include "decompress.h"
+#include "elf.h"
 
-namespace hip {
+namespace codeobject {
 
 namespace {
 
@@ -22,52 +20,6 @@ template <class T> T read_at(const char* data, size_t offset) {
   T value;
   std::memcpy(&value, data + offset, sizeof value);
   return value;
-}
-
-// The devices that a generic target covers.
-const std::map<std::string, std::vector<std::string>> kGeneric = {
-    {"gfx9-generic", {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"}},
-    {"gfx9-4-generic", {"gfx940", "gfx941", "gfx942", "gfx950"}},
-};
-
-struct Target {
-  std::string processor;
-  std::map<std::string, char> features;  // "xnack" -> '+' or '-'
-};
-
-Target parse_target(const std::string& text) {
-  Target target;
-  size_t colon = text.find(':');
-  target.processor = text.substr(0, colon);
-  while (colon != std::string::npos) {
-    size_t next = text.find(':', colon + 1);
-    std::string feature = text.substr(colon + 1, next - colon - 1);
-    if (feature.size() > 1) {
-      char sign = feature.back();
-      feature.pop_back();
-      target.features[feature] = sign;
-    }
-    colon = next;
-  }
-  return target;
-}
-
-// "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-" -> "gfx942:xnack-"; host entries give "".
-std::string entry_target(std::string_view id) {
-  size_t at = id.find("gfx");
-  return at == std::string_view::npos ? std::string() : std::string(id.substr(at));
-}
-
-// The targets of EF_AMDGPU_MACH that the runtime meets; others are left to the loader to judge.
-std::string elf_target(const char* data) {
-  auto flags = reinterpret_cast<const Elf64_Ehdr*>(data)->e_flags;
-  switch (flags & 0xff) {
-    case 0x3f: return "gfx90a";
-    case 0x4c: return "gfx942";
-    case 0x4f: return "gfx950";
-    case 0x5f: return "gfx9-4-generic";
-    default: return "";
-  }
 }
 
 // Size, method and place of the compressed bytes behind the header of a CCOB image.
@@ -106,26 +58,6 @@ bool unpack(const char* data, size_t size, std::string& plain, std::string& why)
 
 }  // namespace
 
-int target_rank(const std::string& built, const std::string& wanted) {
-  Target code = parse_target(built), device = parse_target(wanted);
-  int rank = 1;
-  if (code.processor == device.processor) {
-    rank = 8;
-  } else {
-    auto generic = kGeneric.find(code.processor);
-    if (generic == kGeneric.end()) return 0;
-    bool covered = false;
-    for (const std::string& processor : generic->second) covered |= processor == device.processor;
-    if (!covered) return 0;
-  }
-  for (const auto& [feature, sign] : code.features) {
-    auto have = device.features.find(feature);
-    if (have != device.features.end() && have->second != sign) return 0;
-    ++rank;
-  }
-  return rank;
-}
-
 BundleStatus select_image(const void* source, size_t size, const std::string& target, Image& image,
                           std::string& why) {
   const char* data = static_cast<const char*>(source);
@@ -140,14 +72,21 @@ BundleStatus select_image(const void* source, size_t size, const std::string& ta
     data = image.owned.data();
     size = image.owned.size();
   }
-  if (std::memcmp(data, ELFMAG, SELFMAG) == 0) {
-    std::string built = elf_target(data);
+  if (std::memcmp(data, "\177ELF", 4) == 0) {
+    uint32_t flags;
+    constexpr size_t kFlagsOffset = 48;  // e_flags of a 64-bit header
+    if (size < kFlagsOffset + sizeof flags) {
+      why = "the image is too short to be a code object";
+      return BundleStatus::Invalid;
+    }
+    std::memcpy(&flags, data + kFlagsOffset, sizeof flags);
+    const std::string built(machine(flags));  // "": the loader judges
     if (!built.empty() && target_rank(built, target) == 0) {
       why = "the code object is for " + built + ", the device is " + target;
       return BundleStatus::NoBinary;
     }
     image.data = data;
-    image.size = size_known || !image.owned.empty() ? size : elf_size(data);
+    image.size = size_known || !image.owned.empty() ? size : elf::image_size(data);
     return BundleStatus::Found;
   }
   if (size < kBundleMagic.size() + 8 ||
@@ -172,7 +111,7 @@ BundleStatus select_image(const void* source, size_t size, const std::string& ta
       why = "the offload bundle is damaged";
       return BundleStatus::Invalid;
     }
-    std::string built = entry_target({data + at, id_bytes});
+    std::string built = processor({data + at, id_bytes});
     at += id_bytes;
     if (built.empty()) continue;
     listed += (listed.empty() ? "" : ", ") + built;
@@ -199,4 +138,4 @@ BundleStatus select_image(const void* source, size_t size, const std::string& ta
   return BundleStatus::NoBinary;
 }
 
-}  // namespace hip
+}  // namespace codeobject

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-namespace hip {
+namespace codeobject {
 
 namespace {
 
@@ -70,4 +70,4 @@ bool decompress(Compression method, const char* data, size_t size, size_t plain_
                                      : zlib(data, size, plain, why);
 }
 
-}  // namespace hip
+}  // namespace codeobject

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace hip {
+namespace codeobject {
 
 struct Image {
   const char* data = nullptr;
@@ -20,8 +20,4 @@ enum class BundleStatus { Found, NoBinary, Invalid };
 BundleStatus select_image(const void* data, size_t size, const std::string& target, Image& image,
                           std::string& why);
 
-// Whether a code object built for `built` ("gfx942", "gfx942:xnack-", "gfx9-4-generic") runs on
-// `target`; higher is more specific, 0 is no.
-int target_rank(const std::string& built, const std::string& target);
-
-}  // namespace hip
+}  // namespace codeobject

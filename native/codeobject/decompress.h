@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-namespace hip {
+namespace codeobject {
 
 enum class Compression { Zlib, Zstd };
 
@@ -12,4 +12,4 @@ enum class Compression { Zlib, Zstd };
 bool decompress(Compression method, const char* data, size_t size, size_t plain_size,
                 std::string& plain, std::string& why);
 
-}  // namespace hip
+}  // namespace codeobject

@@ -3,20 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
-namespace gpu::elf {
+#include "architecture.h"
+
+namespace codeobject::elf {
 namespace {
 
 constexpr uint16_t kMachineAmdgpu = 224;
 constexpr uint8_t kOsAbiAmdgpuHsa = 64;
 constexpr uint32_t kNoteAmdgpuMetadata = 32;
-
-struct Machine { uint8_t code; const char* isa; };
-constexpr Machine kMachines[] = {  // EF_AMDGPU_MACH
-    {0x2c, "gfx900"},  {0x2f, "gfx906"},  {0x30, "gfx908"},  {0x3f, "gfx90a"},  {0x40, "gfx940"},
-    {0x4b, "gfx941"},  {0x4c, "gfx942"},  {0x4f, "gfx950"},  {0x36, "gfx1030"}, {0x41, "gfx1100"},
-    {0x5f, "gfx9-4-generic"},
-    {0x46, "gfx1101"}, {0x47, "gfx1102"}, {0x33, "gfx1010"}, {0x48, "gfx1200"}, {0x4e, "gfx1201"},
-};
 
 template <class T>
 bool read(Bytes bytes, uint64_t at, T& value) {
@@ -85,19 +79,33 @@ const Section* File::section(std::string_view name) const {
   return nullptr;
 }
 
-std::string_view File::isa() const {
-  for (const Machine& machine : kMachines)
-    if (machine.code == (flags & 0xff)) return machine.isa;
+std::string_view File::isa() const { return machine(flags); }
+
+std::string_view File::pointed_to_by(std::string_view variable) const {
+  for (const Symbol& place : symbols) {
+    if (place.name != variable) continue;
+    for (const Relocation& relocation : relocations) {
+      if (relocation.offset != place.value) continue;
+      if (relocation.symbol != 0) return relocation.symbol < symbols.size() ? symbols[relocation.symbol].name : std::string_view{};
+      for (const Symbol& target : symbols)
+        if (target.section != 0 && target.value == uint64_t(relocation.addend)) return target.name;
+    }
+  }
   return {};
 }
 
 size_t image_size(const void* image) {
   Header header;
   std::memcpy(&header, image, sizeof header);
-  if (std::memcmp(header.ident, "\177ELF", 4) != 0) return 0;
-  uint64_t end = header.shoff + uint64_t{header.shentsize} * header.shnum;
-  end = std::max(end, header.phoff + uint64_t{header.phentsize} * header.phnum);
+  if (std::memcmp(header.ident, "\177ELF", 4) != 0 || header.ident[4] != 2) return 0;
   const auto* base = static_cast<const uint8_t*>(image);
+  uint64_t end = std::max(header.shoff + uint64_t{header.shentsize} * header.shnum,
+                          header.phoff + uint64_t{header.phentsize} * header.phnum);
+  for (unsigned i = 0; i < header.phnum; ++i) {
+    ProgramHeader segment;
+    std::memcpy(&segment, base + header.phoff + uint64_t{i} * header.phentsize, sizeof segment);
+    end = std::max(end, segment.offset + segment.filesz);
+  }
   for (unsigned i = 0; i < header.shnum; ++i) {
     SectionHeader section;
     std::memcpy(&section, base + header.shoff + uint64_t{i} * header.shentsize, sizeof section);
@@ -161,4 +169,4 @@ std::optional<File> parse(Bytes image, std::string& error) {
   return file;
 }
 
-}  // namespace gpu::elf
+}  // namespace codeobject::elf

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpu::elf {
+namespace codeobject::elf {
 
 using Bytes = std::span<const uint8_t>;
 
@@ -38,6 +38,8 @@ struct File {
   std::vector<Bytes> metadata; // descriptors of NT_AMDGPU_METADATA notes: one of each object linked in
 
   const Section* section(std::string_view name) const;
+  // The symbol whose address the loader will write into a pointer variable; "" if there is none.
+  std::string_view pointed_to_by(std::string_view variable) const;
   std::string_view isa() const;  // "gfx942"; "" for a machine we do not know
 };
 
@@ -47,4 +49,4 @@ std::optional<File> parse(Bytes image, std::string& error);
 // Bytes of an ELF image that starts here, judged by its headers; 0 if this is no ELF image.
 size_t image_size(const void* image);
 
-}  // namespace gpu::elf
+}  // namespace codeobject::elf

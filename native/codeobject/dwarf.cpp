@@ -4,7 +4,7 @@
 #include <cstring>
 #include <tuple>
 
-namespace gpu::dwarf {
+namespace codeobject::dwarf {
 namespace {
 
 using Bytes = std::span<const uint8_t>;
@@ -235,4 +235,4 @@ std::string LineTable::at(uint64_t address) const {
   return {};
 }
 
-}  // namespace gpu::dwarf
+}  // namespace codeobject::dwarf

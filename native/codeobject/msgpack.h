@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpu::msgpack {
+namespace codeobject::msgpack {
 
 struct Value {
   enum class Kind : uint8_t { Nil, Bool, Integer, Float, Text, Binary, Array, Map } kind = Kind::Nil;
@@ -26,4 +26,4 @@ struct Value {
 
 std::optional<Value> parse(std::span<const uint8_t> bytes);
 
-}  // namespace gpu::msgpack
+}  // namespace codeobject::msgpack
