@@ -1,0 +1,297 @@
+"""Proposed code is compiled and run here: no network, no secrets, nothing written outside.
+
+Bubblewrap where it works, else Landlock; seccomp and resource limits with both (`confine.py`).
+What can be seen is the same list either way: the system's programs and libraries, this package,
+and the folders named. Time, processes, memory and output are watched from outside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import rocm_perf_lab
+from rocm_perf_lab.device.toolchain import cache_dir, find_toolchain, runtime_library_dir
+from rocm_perf_lab.errors import MissingTool
+from rocm_perf_lab.optimize import confine
+
+Kind = Literal["bubblewrap", "landlock", "none"]
+
+_SYSTEM = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/sys",
+    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives",
+    "/etc/localtime", "/etc/OpenCL",
+)  # fmt: skip
+_DEVICES = ("/dev/kfd", "/dev/dri")
+# What a program needs of the environment to find its device, language and libraries.
+_PASSED = re.compile(
+    r"PATH|LANG|LC_\w+|TZ|LD_LIBRARY_PATH|PYTHONPATH|(ROCM|ROCR|HIP|HSA|GPU|AMD)_\w+|OMP_\w+"
+)
+_SECRET = re.compile(r"token|secret|passw|key|credential|auth", re.IGNORECASE)
+_LOOK_S = 0.05
+
+
+@dataclass(frozen=True)
+class Limits:
+    wall_s: float = 300.0
+    processes: int = 256
+    memory_bytes: int = 16 << 30  # resident, all processes together
+    output_bytes: int = 4 << 20
+    file_bytes: int = 8 << 30
+
+
+@dataclass(frozen=True)
+class Ended:
+    exit_code: int | None  # None: stopped by a limit
+    output: str  # both streams; at most `output_bytes` of them
+    wall_s: float
+    limit: str | None = None  # which limit, in words
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0
+
+    def sentence(self) -> str:
+        """How it ended, as the second half of a sentence."""
+        if self.limit is not None:
+            return f"was stopped: {self.limit}"
+        assert self.exit_code is not None
+        if self.exit_code > 128:
+            with contextlib.suppress(ValueError):
+                return f"was killed by {signal.Signals(self.exit_code - 128).name}"
+        return f"exited with code {self.exit_code}"
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    kind: Kind
+    work: Path  # the one folder that can be written
+    readable: tuple[Path, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Only what is on the list; `extra` is the caller's own and goes through the same sieve
+        for secrets, not for names."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if _PASSED.fullmatch(name) and not _SECRET.search(name)
+        }
+        own = {n: v for n, v in (extra or {}).items() if not _SECRET.search(n)}
+        temporary = self.work / "tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        return {
+            **kept, **own, "HOME": str(self.work), "TMPDIR": str(temporary),
+            "ROCM_PERF_CACHE_DIR": str(cache_dir()),
+        }  # fmt: skip
+
+    def wrap(self, command: Sequence[str], cwd: Path | None = None) -> list[str]:
+        """The command line that runs `command` confined; its streams stay its own."""
+        if self.kind == "none":
+            return list(command)
+        seen = [str(path) for path in (*map(Path, _SYSTEM), *_own(), *self.readable)]
+        landlocked = self.kind == "landlock"
+        spec = {
+            "limits": {
+                "CORE": 0,
+                "FSIZE": self.limits.file_bytes,
+                "NPROC": self.limits.processes + _processes_of_user(),
+                "CPU": int(self.limits.wall_s * (os.cpu_count() or 1)) + 1,
+            },
+            "landlock": {"readable": [*seen, "/proc"], "writable": [str(self.work)]}
+            if landlocked
+            else None,
+            "own_processes": landlocked,
+        }
+        words = [sys.executable, "-I", confine.__file__, json.dumps(spec), *command]
+        return words if landlocked else [*self._bubblewrap(seen, cwd or self.work), *words]
+
+    def _bubblewrap(self, seen: Sequence[str], cwd: Path) -> list[str]:
+        words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session"]
+        words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+        # Parents before children: a later bind would hide an earlier one below it.
+        for path in sorted(set(seen)):
+            words += ["--ro-bind-try", path, path]
+        for device in _DEVICES:
+            words += ["--dev-bind-try", device, device]
+        words += ["--bind", str(self.work), str(self.work), "--remount-ro", "/"]
+        return [*words, "--chdir", str(cwd), "--"]
+
+    def run(
+        self,
+        command: Sequence[str],
+        extra: Mapping[str, str] | None = None,
+        wall_s: float | None = None,
+        cwd: Path | None = None,
+    ) -> Ended:
+        """Run to the end or to a limit. Raises MissingTool if it could not be confined."""
+        place = cwd or self.work
+        words = self.wrap(command, place)
+        ended = _watch(words, self.environment(extra), self.limits, wall_s, place)
+        if ended.exit_code == confine.EXIT_CANNOT_CONFINE and self.kind != "none":
+            raise MissingTool(f"the sandbox does not work here: {ended.output.strip()[:300]}")
+        return ended
+
+
+def available() -> Kind:
+    """The best confinement that works here, tried, not guessed."""
+    return _available(os.geteuid())
+
+
+@functools.lru_cache(maxsize=2)
+def _available(_user: int) -> Kind:
+    if not confine.seccomp_known():
+        return "none"
+    work = Path(sys.prefix)  # never written: the probe is `true`
+    kinds: tuple[Kind, ...] = ("bubblewrap", "landlock")
+    for kind in kinds:
+        if kind == "bubblewrap" and shutil.which("bwrap") is None:
+            continue
+        words = Sandbox(kind, work).wrap(["true"])
+        done = subprocess.run(words, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        if done.returncode == 0:
+            return kind
+    return "none"
+
+
+@functools.lru_cache(maxsize=1)
+def _own() -> tuple[Path, ...]:
+    """This package and what it needs beside itself: Python, its libraries, the compiler."""
+    found = {Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent}
+    found |= {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
+    found |= {Path(rocm_perf_lab.__file__).parent, cache_dir()}
+    if library := runtime_library_dir():
+        found |= {library, library.resolve()}
+    with contextlib.suppress(MissingTool):
+        toolchain = find_toolchain()
+        found.add(Path(toolchain.clang[0]).resolve().parent.parent)
+    found |= {Path(root) for name in ("ROCM_PATH", "HIP_PATH") if (root := os.environ.get(name))}
+    return tuple(sorted(path for path in found if path != Path("/")))
+
+
+def _processes_of_user() -> int:
+    """NPROC counts every process of the user, not only ours."""
+    user, count = os.geteuid(), 0
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                count += entry.stat().st_uid == user
+    return count
+
+
+# ---- the watch
+
+
+def _watch(
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    limits: Limits,
+    wall_s: float | None,
+    cwd: Path,
+) -> Ended:
+    allowed_s = limits.wall_s if wall_s is None else min(wall_s, limits.wall_s)
+    started = time.monotonic()
+    process = subprocess.Popen(
+        list(words),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(environment),
+        cwd=cwd,
+        start_new_session=True,
+    )
+    output, reason = bytearray(), None
+    try:
+        for data in _pieces(process):
+            output += data
+            if time.monotonic() - started > allowed_s:
+                reason = f"it was still running after {allowed_s:g} s"
+            elif len(output) > limits.output_bytes:
+                reason = f"it printed more than {limits.output_bytes >> 10} KiB"
+            elif not data:
+                reason = _too_large(process.pid, limits)
+            if reason:
+                break
+    finally:
+        end_tree(process)
+    wall = time.monotonic() - started
+    text = bytes(output[: limits.output_bytes]).decode("utf-8", "replace")
+    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    return Ended(None if reason else code, text, wall, reason)
+
+
+def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    """Output as it comes, and an empty piece at every look in between, until the program ends."""
+    assert process.stdout is not None
+    descriptor = process.stdout.fileno()
+    looked, reading = time.monotonic(), True
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        while process.poll() is None:
+            if not reading:
+                time.sleep(_LOOK_S)  # it closed its output and lives on
+            elif selector.select(_LOOK_S):
+                data = os.read(descriptor, 1 << 16)
+                reading = bool(data)
+                yield data
+            if time.monotonic() - looked > _LOOK_S:
+                yield b""
+                looked = time.monotonic()
+        while selector.select(0) and (data := os.read(descriptor, 1 << 16)):
+            yield data
+
+
+def _too_large(root: int, limits: Limits) -> str | None:
+    pids = descendants(root)
+    if len(pids) > limits.processes:
+        return f"it started more than {limits.processes} processes"
+    page, memory = os.sysconf("SC_PAGE_SIZE"), 0
+    for pid in pids:
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            memory += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
+    if memory > limits.memory_bytes:
+        return f"it used more than {limits.memory_bytes >> 20} MiB of memory"
+    return None
+
+
+def descendants(root: int) -> list[int]:
+    """Every process below one. The orphans of a namespace belong to its first process."""
+    children: dict[int, list[int]] = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                # The name in brackets may hold anything; the parent follows the last bracket.
+                text = Path(entry.path, "stat").read_bytes().rpartition(b")")[2]
+                children.setdefault(int(text.split()[1]), []).append(int(entry.name))
+    found, queue = [], [root]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += below
+    return found
+
+
+def end_tree(process: subprocess.Popen[bytes]) -> None:
+    """From the top: the first process of a namespace takes all others with it."""
+    for pid in descendants(process.pid):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()

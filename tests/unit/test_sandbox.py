@@ -1,0 +1,148 @@
+"""Hostile programs in the sandbox: each is held, and says so."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.optimize import sandbox
+from rocm_perf_lab.optimize.sandbox import Ended, Kind, Limits, Sandbox
+
+SMALL = Limits(wall_s=30, processes=40, memory_bytes=400 << 20, output_bytes=1 << 20)
+
+
+def works(kind: Kind) -> bool:
+    words = Sandbox(kind, Path(sys.prefix)).wrap(["true"])
+    try:
+        return os.spawnvp(os.P_WAIT, words[0], words) == 0
+    except OSError:
+        return False
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def box(request: pytest.FixtureRequest, tmp_path: Path) -> Sandbox:
+    if not works(request.param):
+        pytest.skip(f"{request.param} does not work on this machine")
+    work = tmp_path / "work"
+    work.mkdir()
+    return Sandbox(request.param, work, limits=SMALL)
+
+
+def python(box: Sandbox, code: str, **options: float) -> Ended:
+    return box.run([sys.executable, "-c", code], **options)  # type: ignore[arg-type]
+
+
+def test_an_honest_program_runs_and_writes_in_its_folder(box: Sandbox) -> None:
+    ended = box.run(["sh", "-c", "echo made > result; cat result; exit 3"])
+    assert (ended.exit_code, ended.output) == (3, "made\n")
+    assert (box.work / "result").read_text() == "made\n"
+
+
+def test_it_cannot_write_elsewhere(box: Sandbox, tmp_path: Path) -> None:
+    victim = tmp_path / "source.cpp"
+    victim.write_text("mine")
+    ended = box.run(["sh", "-c", f"echo theirs > {victim}; rm -f {victim}; mv {victim} x"])
+    assert victim.read_text() == "mine"
+    assert not ended.ok
+
+
+def test_it_cannot_read_what_was_not_named(box: Sandbox, tmp_path: Path) -> None:
+    secret = tmp_path / "id_rsa"
+    secret.write_text("secret-words")
+    for path in (secret, Path("/etc/shadow"), Path.home() / ".bashrc"):
+        ended = box.run(["cat", str(path)])
+        assert not ended.ok, path
+        assert "secret-words" not in ended.output
+
+
+def test_it_can_read_what_was_named(box: Sandbox, tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    given.mkdir()
+    (given / "data").write_text("numbers")
+    seeing = Sandbox(box.kind, box.work, (given,), SMALL)
+    assert seeing.run(["cat", str(given / "data")]).output == "numbers"
+    assert not seeing.run(["sh", "-c", f"echo x > {given}/data"]).ok
+
+
+def test_it_sees_no_secret_of_the_environment(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-words")
+    monkeypatch.setenv("HIP_SECRET_TOKEN", "sk-secret-words")
+    monkeypatch.setenv("SOMETHING", "sk-secret-words")
+    inside = box.run(["sh", "-c", f"env; tr '\\0' '\\n' < /proc/{os.getpid()}/environ"])
+    assert "PATH=" in inside.output
+    assert "sk-secret-words" not in inside.output
+
+
+def test_it_reaches_no_network(box: Sandbox) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        tcp = python(box, f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)")
+    udp = python(
+        box,
+        "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM);"
+        "s.sendto(b'x', ('127.0.0.1', 9))",
+    )
+    assert not tcp.ok
+    assert not udp.ok
+    assert "denied" in tcp.output
+
+
+def test_a_fork_bomb_is_put_out(box: Sandbox) -> None:
+    started = time.monotonic()
+    ended = python(
+        box, "import os\nwhile True:\n  try:\n    os.fork()\n  except OSError:\n    pass"
+    )
+    assert ended.exit_code is None
+    assert ended.limit is not None
+    assert time.monotonic() - started < 25
+
+
+def test_processes_that_leave_their_session_end_too(box: Sandbox) -> None:
+    mark = f"{box.work.name}-{os.getpid()}-survivor"
+    box.run(["sh", "-c", f"(setsid sh -c 'exec -a {mark} sleep 60' &); exit 0"])
+    time.sleep(0.3)
+    commands = [p.read_bytes() for p in Path("/proc").glob("[0-9]*/cmdline") if p.exists()]
+    assert not any(mark.encode() in c and b"setsid" not in c for c in commands)
+
+
+def test_endless_output_memory_and_time_are_bounded(box: Sandbox) -> None:
+    loud = box.run(["yes"])
+    assert loud.limit is not None and "printed" in loud.limit
+    assert len(loud.output) <= SMALL.output_bytes
+    greedy = python(box, "x = [bytearray(1 << 20) for _ in range(4000)]\nwhile True: pass")
+    assert greedy.limit is not None and "memory" in greedy.limit
+    asleep = box.run(["sleep", "60"], wall_s=0.5)
+    assert asleep.limit is not None and "0.5 s" in asleep.limit
+    silent = box.run(["sh", "-c", "exec >&- 2>&-; sleep 60"], wall_s=0.5)
+    assert silent.limit is not None
+
+
+def test_how_it_ended_is_said(box: Sandbox) -> None:
+    assert box.run(["sh", "-c", "kill -SEGV $$"]).sentence() == "was killed by SIGSEGV"
+    assert box.run(["false"]).sentence() == "exited with code 1"
+    assert box.run(["no-such-program-here"]).exit_code == 127
+
+
+def test_it_cannot_look_into_other_processes(box: Sandbox) -> None:
+    ended = python(
+        box,
+        f"import ctypes; print(ctypes.CDLL(None).ptrace(16, {os.getpid()}, 0, 0))",
+    )
+    assert ended.output.strip() == "-1"
+
+
+def test_what_is_here_is_tried_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox._available.cache_clear()
+    monkeypatch.setattr(sandbox.shutil, "which", lambda _: None)
+    assert sandbox.available() in ("landlock", "none")
+    monkeypatch.setattr(sandbox.confine, "seccomp_known", lambda: False)
+    sandbox._available.cache_clear()
+    assert sandbox.available() == "none"
+    sandbox._available.cache_clear()
