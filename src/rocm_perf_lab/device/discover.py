@@ -151,3 +151,12 @@ def _memory(node: Path) -> int:
         for numbers in map(_properties, banks)
         if numbers.get("heap_type") in (1, 2)  # the device's own memory
     )
+
+
+def hsa_library(device: Device, environment: Mapping[str, str] = os.environ) -> str:
+    """The HSA runtime behind a device: a path, or a name for the loader to find."""
+    if device.kind == "virtual":
+        return str(native.library_dir() / native.HSA_LIBRARY)
+    folders = [environment.get("ROCM_PATH", ""), environment.get("HIP_PATH", ""), "/opt/rocm"]
+    paths = (Path(folder) / "lib" / native.HSA_LIBRARY for folder in folders if folder)
+    return next((str(path) for path in paths if path.exists()), native.HSA_LIBRARY)

@@ -1,0 +1,425 @@
+"""A capture brought back to life in this process: memory, code, builds, runs.
+
+Lives in a worker (worker.py). `Machine` maps and loads, `State` (parts.py) knows the contents,
+`Launcher` runs a packet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rocm_perf_lab.codeobject.kernels import CodeObject
+from rocm_perf_lab.errors import BadInput, Refused
+from rocm_perf_lab.replay import builds, hidden_arguments, images, outputs
+from rocm_perf_lab.replay import hsa as h
+from rocm_perf_lab.replay.address_space import Holding, Span
+from rocm_perf_lab.replay.format import Capture
+from rocm_perf_lab.replay.launch import Launcher
+from rocm_perf_lab.replay.memory import Buffer, DeviceMemory
+from rocm_perf_lab.replay.parts import Override, Part, State, guards
+from rocm_perf_lab.replay.pointers import Move, Moves
+from rocm_perf_lab.replay.sources import Source
+from rocm_perf_lab.schema.capture import LoadedCodeObject
+
+Bytes = npt.NDArray[np.uint8]
+Tell = Callable[[str], None]
+FLUSH_BYTES = 512 << 20  # twice the largest last-level cache
+ORIGINAL = 0
+
+
+@dataclass(frozen=True)
+class Build:
+    """A code object whose kernel can be dispatched on the captured state."""
+
+    number: int
+    label: str
+    image: images.Image
+    packet: h.Packet
+    kernarg: Buffer
+
+
+@dataclass(frozen=True)
+class Sample:
+    build: int
+    gpu_ns: float
+    wall_s: float  # from the doorbell to the answer
+    outcome: dict[str, object] | None  # None: not compared
+
+
+class Machine:
+    def __init__(
+        self,
+        capture: Capture,
+        library: str,
+        spans: Sequence[Span],
+        holding: Holding,
+        *,
+        translate_memory: bool = False,
+        tell: Tell = lambda _: None,
+    ) -> None:
+        self.capture, self.spans, self.tell = capture, spans, tell
+        self.notes: list[str] = []
+        self.hsa = h.Hsa(library)
+        self.gpu = self._agent(capture.dispatch.isa)
+        self.memory = DeviceMemory(self.hsa, self.gpu)
+        try:
+            for span in spans:
+                self.memory.map(span, holding)
+            self._load(translate_memory)
+        except BaseException:
+            self.memory.close()
+            raise
+
+    def _agent(self, isa: str) -> h.Agent:
+        gpus = [agent for agent in self.hsa.agents() if agent.gpu]
+        found = next((gpu for gpu in gpus if builds.same_isa(isa, gpu.isa)), None)
+        if found is None:
+            have = ", ".join(gpu.isa for gpu in gpus) or "no GPU"
+            raise BadInput(f"the capture is of {isa}, and here is {have}")
+        return found
+
+    # ---- what is loaded
+
+    def _load(self, translate_memory: bool) -> None:
+        capture = self.capture
+        launcher = Launcher(self.hsa, self.gpu, capture.dispatch.queue.type == h.QUEUE_COOPERATIVE)
+        self.launcher = launcher
+        regions = [
+            Part(
+                f"region {r.base:#x}", r.base, r.size,
+                Source(capture, r.before, r.after, r.size), moved=translate_memory,
+            )
+            for r in capture.regions
+        ]  # fmt: skip
+        ranges = [(r.base, r.size) for r in capture.regions]
+        self._everywhere = Moves(
+            [Move(o.load_base, o.load_base + o.load_size, 0) for o in capture.code_objects]
+        )
+        kernarg_pages = {r.base for r in capture.regions if "kernarg" in r.flags}
+        pointed = self._scan(
+            [p for p in regions if p.address not in kernarg_pages], refuse=not translate_memory
+        )
+        needed = self._reachable(pointed)
+        self.loaded: dict[int, images.Image] = {}
+        moves: list[Move] = []
+        for index in sorted(needed):
+            code = capture.code_objects[index]
+            image = images.load(self.hsa, self.gpu, capture.code_object(code.index))
+            self.loaded[index] = image
+            moves.append(
+                Move(code.load_base, code.load_base + code.load_size, image.base - code.load_base)
+            )
+        self.moves = Moves(moves)
+        self._translate_memory = translate_memory
+        segments = [
+            Part(
+                f"module variables at {s.address:#x}",
+                s.linked_address + self.loaded[index].delta, s.size,
+                Source(capture, s.before, s.after, s.size), moved=True,
+                build=ORIGINAL if index == capture.dispatch.code_object else None,
+            )
+            for index in sorted(needed)
+            for s in capture.code_objects[index].segments
+        ]  # fmt: skip
+        self.parts: list[Part] = [*regions, *segments, *guards(self.spans, ranges)]
+        self.builds: list[Build] = []
+        self.state = State(self.memory, self.parts, self.moves)
+        self._reference: dict[tuple[int, int], Bytes] | None = None
+        self._restored = False
+        self._flush_buffer = 0
+        self.builds.append(self._original())
+
+    def _scan(self, parts: Sequence[Part], refuse: bool) -> set[int]:
+        """Code objects that captured memory points into."""
+        order = sorted(self.capture.code_objects, key=lambda code: code.load_base)
+        found: set[int] = set()
+        for part in parts:
+            assert part.source is not None
+            for low, high in part.source.stored():
+                for at in range(low, high, 32 << 20):
+                    data = part.source.before(at, min(32 << 20, high - at))
+                    offsets, which = self._everywhere.find(part.address + at, data)
+                    if not len(offsets):
+                        continue
+                    found |= {order[i].index for i in which.tolist()}
+                    if refuse:
+                        first = int(offsets[0])
+                        value = int.from_bytes(data[first : first + 8].tobytes(), "little")
+                        raise Refused(
+                            f"the word at {part.address + at + first:#x} holds {value:#x}, an "
+                            "address of code or of a module variable, and code moves in a replay",
+                            hint="--translate-pointers moves every such word with the code",
+                        )
+        return found
+
+    def _reachable(self, more: set[int]) -> set[int]:
+        """The kernel's code object, and those that arguments and variables point into."""
+        capture = self.capture
+        order = sorted(capture.code_objects, key=lambda code: code.load_base)
+        needed = {capture.dispatch.code_object, *more}
+        block = np.frombuffer(capture.kernarg, dtype=np.uint8)
+        needed |= {order[i].index for i in self._everywhere.find(0, block)[1].tolist()}
+        todo = list(needed)
+        while todo:
+            for segment in capture.code_objects[todo.pop()].segments:
+                data = Source(capture, segment.before, [], segment.size).before(0, segment.size)
+                which = self._everywhere.find(segment.address, data)[1]
+                fresh = {order[i].index for i in which.tolist()} - needed
+                needed |= fresh
+                todo += fresh
+        return needed
+
+    # ---- builds
+
+    def _original(self) -> Build:
+        dispatch = self.capture.dispatch
+        image = self.loaded[dispatch.code_object]
+        entry = images.entry(self.hsa, self.gpu, image, dispatch.kernel.symbol)
+        block = np.frombuffer(self.capture.kernarg, dtype=np.uint8).copy()
+        moved = self.moves.translate(0, block)
+        if moved:
+            self.notes.append(
+                f"{moved} argument words point into code objects and were moved with them"
+            )
+        whole = bytearray(block.tobytes())
+        for argument in dispatch.arguments:
+            self._put_queue(whole, argument.kind, argument.offset, argument.size)
+        self._static_group = entry.group_bytes
+        return self._build(
+            ORIGINAL, "captured", image, entry, whole,
+            dispatch.group_segment_size, dispatch.private_segment_size,
+        )  # fmt: skip
+
+    def load_build(self, data: bytes, what: str) -> int:
+        """Another build of the kernel; its number."""
+        capture, dispatch = self.capture, self.capture.dispatch
+        code, kernel = builds.check(data, dispatch, what)
+        captured = capture.kernel_code_object
+        original = images.parse(capture.code_object(captured.index), captured.file)
+        image = images.load(self.hsa, self.gpu, data)
+        entry = images.entry(self.hsa, self.gpu, image, dispatch.kernel.symbol)
+        number = len(self.builds)
+        symbol_moves = builds.symbol_moves(captured, original, code, image.delta)
+        self._refuse_lost_variables(captured, original, code, what)
+        self._refuse_lost_pointers(captured, symbol_moves, what)
+        others = [
+            Move(o.load_base, o.load_base + o.load_size, self.loaded[o.index].base - o.load_base)
+            for o in capture.code_objects
+            if o.index in self.loaded and o.index != captured.index
+        ]
+        moves = Moves([*others, *symbol_moves])
+        block = np.frombuffer(capture.kernarg, dtype=np.uint8).copy()
+        moves.translate(0, block)
+        whole = bytearray(block.tobytes().ljust(kernel.kernarg_bytes, b"\0"))
+        dynamic = max(0, dispatch.group_segment_size - self._static_group)
+        hidden_arguments.write(
+            whole, kernel.arguments,
+            ((a.kind, a.offset) for a in dispatch.arguments), dispatch, dynamic,
+        )  # fmt: skip
+        for argument in kernel.arguments:
+            self._put_queue(whole, argument.kind, argument.offset, argument.size)
+        there = {variable.name: variable for variable in images.variables(code)}
+        for variable, segment in builds.segment_variables(original, captured.segments):
+            match = there.get(variable.name)
+            if match is None or match.size != variable.size:
+                continue
+            self.parts.append(
+                Part(
+                    f"variable {variable.name}", match.address + image.delta, match.size,
+                    Source(capture, segment.before, segment.after, segment.size),
+                    offset=variable.address - segment.linked_address,
+                    moved=True, build=number, moves=moves,
+                )
+            )  # fmt: skip
+        private = entry.private_bytes
+        if entry.dynamic_stack:
+            private = max(private, dispatch.private_segment_size)
+        self.builds.append(
+            self._build(number, what, image, entry, whole, entry.group_bytes + dynamic, private)
+        )
+        self.set_state(self.state.overrides, self.state.guard_byte)
+        return number
+
+    def _refuse_lost_variables(
+        self, captured: LoadedCodeObject, original: CodeObject, code: CodeObject, what: str
+    ) -> None:
+        """A variable the kernel wrote must be there to be compared."""
+        there = {variable.name: variable.size for variable in images.variables(code)}
+        for variable, segment in builds.segment_variables(original, captured.segments):
+            low = variable.address - segment.linked_address
+            written = any(
+                e.offset < low + variable.size and e.offset + e.size > low for e in segment.after
+            )
+            if written and there.get(variable.name) != variable.size:
+                raise Refused(
+                    f"{what} has no variable {variable.name} of {variable.size} bytes, which the "
+                    "captured kernel writes"
+                )
+
+    def _refuse_lost_pointers(
+        self, captured: LoadedCodeObject, moves: Sequence[Move], what: str
+    ) -> None:
+        """An argument that points into the original's image must have somewhere to point."""
+        own = Moves([Move(captured.load_base, captured.load_base + captured.load_size, 0)])
+        block = np.frombuffer(self.capture.kernarg, dtype=np.uint8)
+        explicit = [a for a in self.capture.dispatch.arguments if not a.hidden]
+        known = Moves(list(moves)).find(0, block)[0].tolist()
+        for offset in own.find(0, block)[0].tolist():
+            if offset not in known:
+                name = next(
+                    (a.name for a in explicit if a.offset <= offset < a.offset + a.size), "?"
+                )
+                raise Refused(
+                    f"argument {name} points into the captured code object, at nothing that has a "
+                    f"name in {what}"
+                )
+        if self._translate_memory:
+            raise Refused("memory that points into code cannot be shared by two builds of it")
+
+    def _put_queue(self, block: bytearray, kind: str, offset: int, size: int) -> None:
+        if kind == hidden_arguments.QUEUE_POINTER:
+            hidden_arguments.put(block, offset, size, self.launcher.queue_address)
+
+    def _build(
+        self, number: int, label: str, image: images.Image, entry: images.Entry,
+        block: bytearray, group_bytes: int, private_bytes: int,
+    ) -> Build:  # fmt: skip
+        dispatch = self.capture.dispatch
+        size = max(len(block), entry.kernarg_bytes)
+        buffer = self.memory.kernarg_buffer(size)
+        buffer.bytes[: len(block)] = np.frombuffer(bytes(block), dtype=np.uint8)
+        packet = h.Packet(
+            setup=dispatch.setup,
+            workgroup=dispatch.workgroup,
+            grid=dispatch.grid,
+            private_bytes=private_bytes,
+            group_bytes=group_bytes,
+            kernel_object=entry.kernel_object,
+            kernarg=buffer.address,
+        )
+        return Build(number, label, image, packet, buffer)
+
+    def set_arguments(self, changes: Sequence[tuple[int, bytes]]) -> None:
+        """(offset, bytes) written into every build's argument block; earlier changes stay."""
+        for build in self.builds:
+            for offset, data in changes:
+                if offset + len(data) > len(self.capture.kernarg):
+                    raise BadInput(f"there is no argument at {offset}")
+                build.kernarg.bytes[offset : offset + len(data)] = np.frombuffer(
+                    data, dtype=np.uint8
+                )
+
+    # ---- states
+
+    def set_state(
+        self, overrides: Sequence[Override] = (), guard_byte: int = 0, altered: bool | None = None
+    ) -> None:
+        """Start from other contents; everything is put there before the next dispatch."""
+        self.state.forget()
+        changed = bool(overrides) if altered is None else altered
+        self.state = State(
+            self.memory, self.parts, self.moves, overrides, guard_byte, altered=changed
+        )
+        self._restored = False
+        self._reference = None
+
+    # ---- runs
+
+    def run(
+        self,
+        order: Sequence[int],
+        *,
+        recopy: bool = True,
+        flush: bool = False,
+        compare: bool = True,
+        rules: outputs.Rules,
+    ) -> list[Sample]:
+        """Dispatch the builds in this order, each from the restored state."""
+        state = self.state
+        samples: list[Sample] = []
+        for at, number in enumerate(order):
+            build = self.builds[number]
+            if not self._restored:
+                state.restore_all(self.tell)
+                self._restored = True
+            elif recopy or at == 0:
+                state.restore()
+            if flush:
+                self._flush()
+            done = self.launcher.dispatch(build.packet)
+            outcome = None
+            # Another build may write where the captured one did not; so may this one, if what it
+            # writes depends on the order of its waves.
+            look = recopy and (number not in state.checked or at == len(order) - 1)
+            if look:
+                if state.find_writes() and number in state.checked:
+                    self.notes.append("the kernel does not write to the same places every time")
+                state.checked.add(number)
+            if compare:
+                outcome = self._compare(number, rules)
+            samples.append(Sample(number, done.gpu_ns, done.wall_s, outcome))
+        self._restored = recopy  # a state that was left to change is put back whole
+        return samples
+
+    def keep_reference(self, number: int) -> None:
+        """Run one build from the current state; what it leaves is what must come out."""
+        state = self.state
+        self._restored = False
+        state.restore_all(self.tell)
+        self._restored = True
+        self.launcher.dispatch(self.builds[number].packet)
+        state.find_writes()
+        state.checked.add(number)
+        got = state.read_dirty()
+        self._reference = {
+            (part.address + offset, size): got[at : at + size].copy()
+            for part, offset, size, at in state.rows
+            if part.build is None
+        }
+
+    def _expected(self, number: int) -> Bytes:
+        state = self.state
+        if self._reference is None and not state.altered:
+            return state.expected(number)
+        if self._reference is None:
+            raise BadInput("the state was altered, and no build's output was kept as the reference")
+        data = state.untouched()
+        for (address, size), kept in self._reference.items():
+            outputs.lay(state.rows, data, address, size, kept)
+        return data
+
+    def _compare(self, number: int, rules: outputs.Rules) -> dict[str, object]:
+        expected, got = self._expected(number), self.state.read_dirty()
+        if np.array_equal(expected, got):
+            return {"verdict": "identical", "digest": "", "differences": []}
+        found = outputs.judge(self.state.rows, expected, got, rules, number)
+        return {**found, "digest": hashlib.blake2b(got.tobytes(), digest_size=16).hexdigest()}
+
+    def _flush(self) -> None:
+        """Fill more memory than the caches hold."""
+        if not self._flush_buffer:
+            self._flush_buffer = self.memory.device_buffer(FLUSH_BYTES)
+        self.memory.fill_zero(self._flush_buffer, FLUSH_BYTES)
+
+    def measure_restore(self, repeats: int) -> dict[str, float]:
+        """Seconds to put the write set back, and its size."""
+        state = self.state
+        state.restore_all(self.tell)
+        state.restore()
+        started = time.perf_counter()
+        for _ in range(repeats):
+            state.restore()
+        return {
+            "seconds": (time.perf_counter() - started) / repeats,
+            "bytes": float(state.dirty_bytes),
+        }
+
+    def close(self) -> None:
+        self.launcher.close()
+        self.memory.close()
