@@ -11,10 +11,12 @@ namespace {
 constexpr uint32_t bits(uint32_t word, int low, int count) { return (word >> low) & ((1u << count) - 1); }
 constexpr int32_t sign(uint32_t value, int count) { return int32_t(value << (32 - count)) >> (32 - count); }
 
+// Where an inline float constant is the half-precision value. 16-bit integer sources get the single
+// one, of which they read the low half or, packed, the half op_sel names (as LLVM encodes them).
 constexpr bool is_f16(OpType t) {
   switch (t) {
     case OpType::F16: case OpType::F16D: case OpType::F16X2: case OpType::F16DX2: case OpType::F16R:
-    case OpType::B16: case OpType::U16: case OpType::I16: case OpType::U16X2: case OpType::I16X2: case OpType::B16X2:
+    case OpType::B16X2: case OpType::B16P:
       return true;
     default: return false;
   }
@@ -30,7 +32,7 @@ constexpr bool has_sign(OpType t) {
 }
 constexpr bool is_packed(OpType t) {
   return t == OpType::F16X2 || t == OpType::F16DX2 || t == OpType::U16X2 || t == OpType::I16X2 || t == OpType::B16X2 ||
-         t == OpType::F32X2 || t == OpType::B32X2;
+         t == OpType::W16X2 || t == OpType::F32X2 || t == OpType::B32X2;
 }
 constexpr bool is_f64(OpType t) { return t == OpType::F64 || t == OpType::F64R; }
 constexpr bool is_wide(OpType t) { return width_of[int(t)] >= 2; }
@@ -389,6 +391,8 @@ class Decoder {
       const bool packed = is_packed(t);
       if (packed ? s.sel != 2 || s.neg || s.neg_hi : s.neg || s.neg_hi || (t == OpType::MIX && s.sel)) i_.simple = false;
       if (!packed && t != OpType::MIX) s.sel = 0, s.neg_hi = 0;
+      // A float constant of a mixed source has the precision that source is read in.
+      if (t == OpType::MIX && (s.sel & 2) && code[k] >= 240 && code[k] <= 248) s.at = rows_.vector(kHalf[code[k] - 240]);
     }
     if (i_.clamp) i_.simple = false;
     vector_dst(bits(w0_, 0, 8), op_->dst == OpType::ACC, op_->dst_width);

@@ -23,6 +23,7 @@ _LANE = {
     "f16d": ("t_f16d", "F16"), "b64": ("t_u64", "F64"), "u64": ("t_u64", "F64"), "i64": ("t_i64", "F64"),
     "f64": ("t_f64", "F64"), "f16x2": ("t_f16", "PackedF16"), "f16dx2": ("t_f16", "PackedF16"),
     "u16x2": ("t_u16", "Packed16"), "i16x2": ("t_i16", "Packed16"), "b16x2": ("t_u32", "PackedF16"),
+    "w16x2": ("t_u32", "Packed16"), "b16p": ("t_u32", "Int"),
     "f32x2": ("t_f32", "PackedF32"), "mix": ("t_f32", "Mix"), "acc": ("t_u32", "Int"),
     "fp8": ("t_u32", "Int"), "bf8": ("t_u32", "Int"), "lit": ("t_f32", "Int"), "mask": ("t_none", "Int"),
     "sb32": ("t_u32", "Int"), "slane": ("t_u32", "Int"), "": ("t_none", "Int"),

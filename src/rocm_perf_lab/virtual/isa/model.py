@@ -11,7 +11,9 @@ ARCHES = ("gfx90a", "gfx942")
 WIDTH = {
     "b16": 1, "u16": 1, "i16": 1, "f16": 1, "f16d": 1,
     "b32": 1, "u32": 1, "i32": 1, "f32": 1, "bf8": 1, "fp8": 1, "mix": 1,
-    "f16x2": 1, "u16x2": 1, "i16x2": 1, "b16x2": 1, "f16dx2": 1,
+    "f16x2": 1, "u16x2": 1, "i16x2": 1, "f16dx2": 1,
+    "b16x2": 1, "w16x2": 1,  # both halves in one word: of f16, of integers
+    "b16p": 1,  # the same of f16, where there is no op_sel
     "b64": 2, "u64": 2, "i64": 2, "f64": 2, "f32x2": 2, "b32x2": 2, "mask": 2,
     "f16r": 1, "f32r": 1, "f64r": 2,  # raw bits, but with floating-point source modifiers
     "acc": 1, "sgpr": 1, "slane": 1, "sb32": 1, "lit": 1,

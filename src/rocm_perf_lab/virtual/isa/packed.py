@@ -29,8 +29,8 @@ _VOP3P = """
 33 v_fma_mixlo_f16 f16: mix mix mix :: mix_to_f16(a, b, c) :: dstlo
 34 v_fma_mixhi_f16 f16: mix mix mix :: mix_to_f16(a, b, c) :: dsthi
 35 v_dot2_f32_f16 f32: b16x2 b16x2 f32 :: dot2_f16(a, b, c)
-38 v_dot2_i32_i16 i32: b16x2 b16x2 i32 :: i32(dot2_i16(a, b, c)) :: sat=sat_i32(dot2_i16(a,b,c))
-39 v_dot2_u32_u16 u32: b16x2 b16x2 u32 :: u32(dot2_u16(a, b, c)) :: sat=sat_u32(dot2_u16(a,b,c))
+38 v_dot2_i32_i16 i32: w16x2 w16x2 i32 :: i32(dot2_i16(a, b, c)) :: sat=sat_i32(dot2_i16(a,b,c))
+39 v_dot2_u32_u16 u32: w16x2 w16x2 u32 :: u32(dot2_u16(a, b, c)) :: sat=sat_u32(dot2_u16(a,b,c))
 40 v_dot4_i32_i8 i32: b32 b32 i32 :: i32(dot4_i8(a, b, c)) :: sat=sat_i32(dot4_i8(a,b,c))
 41 v_dot4_u32_u8 u32: b32 b32 u32 :: u32(dot4_u8(a, b, c)) :: sat=sat_u32(dot4_u8(a,b,c))
 42 v_dot8_i32_i4 i32: b32 b32 i32 :: i32(dot8_i4(a, b, c)) :: sat=sat_i32(dot8_i4(a,b,c))

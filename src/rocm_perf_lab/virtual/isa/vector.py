@@ -72,7 +72,7 @@ _VOP2 = """
 52 v_add_u32 u32: u32 u32 :: a + b :: sat=(a+b<a?~0u:a+b)
 53 v_sub_u32 u32: u32 u32 :: a - b :: sat=(a<b?0u:a-b)
 54 v_subrev_u32 u32: u32 u32 :: b - a :: sat=(b<a?0u:b-a)
-55 v_dot2c_f32_f16 f32: b32 b32 :: dot2_f16(a, b, c) :: old nosdwa
+55 v_dot2c_f32_f16 f32: b16p b16p :: dot2_f16(a, b, c) :: old nosdwa
 56 v_dot2c_i32_i16 i32: b32 b32 :: i32(dot2_i16(a, b, c)) :: old nosdwa sat=sat_i32(dot2_i16(a,b,c))
 57 v_dot4c_i32_i8 i32: b32 b32 :: i32(dot4_i8(a, b, c)) :: old nosdwa sat=sat_i32(dot4_i8(a,b,c))
 58 v_dot8c_i32_i4 i32: b32 b32 :: i32(dot8_i4(a, b, c)) :: old nosdwa sat=sat_i32(dot8_i4(a,b,c))
@@ -316,8 +316,9 @@ def _compares() -> list[Op]:
 
 
 def _without_sdwa(op: Op) -> Op:
-    """SDWA selects parts of 32-bit registers: 64-bit operands have none."""
-    if any("64" in t for t in (op.dst, *op.src)):
+    """SDWA selects parts of 32-bit registers: 64-bit operands have none, but for the pair of
+    floats made of two 8-bit ones, which a word holds."""
+    if any("64" in t for t in (op.dst, *op.src)) and not {"fp8", "bf8"} & set(op.src):
         return replace(op, flags=op.flags | {"nosdwa"})
     return op
 
