@@ -181,6 +181,8 @@ bool CodeObject::read_kernels(const elf::File& file, LoadError& error) {
     if (auto note = notes.find(name); note != notes.end()) {
       const codeobject::KernelMetadata& n = *note->second;
       if (n.kernarg_bytes) kernel.kernarg_bytes = n.kernarg_bytes;
+      for (const auto& argument : n.hidden_arguments)
+        if (argument.hidden == codeobject::Hidden::HostcallBuffer) kernel.hostcall_offset = int32_t(argument.offset);
       kernel.kernarg_align = n.kernarg_align;
       kernel.sgpr_count = n.sgprs;
       kernel.vgpr_count = n.vgprs;

@@ -76,11 +76,10 @@ class VirtualGpu final : public Gpu {
   // The buffer that kernels and the host's listener share is told from other memory by the kernel
   // argument that names it, whatever runtime allocated it.
   void know_hostcalls(Launch& launch) {
-    const auto& arguments = launch.kernel->arguments;
-    const auto named = std::find_if(arguments.rbegin(), arguments.rend(), [](auto& argument) { return argument.value_kind == "hidden_hostcall_buffer"; });
-    if (named == arguments.rend() || named->offset + sizeof(uint64_t) > launch.kernel->kernarg_bytes) return;
+    const int32_t offset = launch.kernel->hostcall_offset;
+    if (offset < 0 || uint32_t(offset) + sizeof(uint64_t) > launch.kernel->kernarg_bytes) return;
     uint64_t buffer = 0;
-    std::memcpy(&buffer, reinterpret_cast<const void*>(launch.request.kernarg + named->offset), sizeof buffer);
+    std::memcpy(&buffer, reinterpret_cast<const void*>(launch.request.kernarg + uint32_t(offset)), sizeof buffer);
     const Range* range = buffer ? launch.memory->find(buffer) : nullptr;
     if (!range || range->base != buffer || range->kind == RangeKind::Hostcall || range->end - buffer < 64) return;
     memory_.set_kind(buffer, RangeKind::Hostcall);

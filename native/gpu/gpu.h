@@ -39,6 +39,7 @@ struct KernelSymbol {
   uint32_t sgpr_count = 0, vgpr_count = 0, agpr_count = 0, wavefront_size = 64;
   uint32_t max_flat_workgroup_size = 1024;
   bool uses_dynamic_stack = false;
+  int32_t hostcall_offset = -1;  // where the arguments hold the hostcall buffer, if anywhere
 };
 
 struct VariableSymbol { std::string name; uint64_t address = 0, size = 0; bool external = true, constant = false; };
