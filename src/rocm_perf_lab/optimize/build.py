@@ -1,0 +1,150 @@
+"""Build a program from a source file, confined, twice: the same text must give the same code."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
+from rocm_perf_lab.errors import BadInput, UsageError
+from rocm_perf_lab.optimize.sandbox import Sandbox
+
+DEFAULT_FLAGS = ("-O3",)
+BUILD_LIMIT_S = 600.0
+SOURCE, OUTPUT = "{source}", "{output}"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Words of a command; `{source}` and `{output}` stand for paths."""
+
+    words: tuple[str, ...]
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a compiler's front end would want of them, to read the source the same way."""
+        if SOURCE not in self.words or OUTPUT not in self.words:
+            return ()
+        kept: list[str] = []
+        following = False
+        for word in self.words:
+            if following or word.startswith(("-D", "-I", "-U", "-std=", "-O", "-include", "-f")):
+                kept.append(word)
+            following = not following and word in ("-D", "-I", "-U", "-include", "-isystem")
+        return tuple(kept)
+
+    def fill(self, sources: Sequence[Path], output: Path) -> list[str]:
+        words: list[str] = []
+        for word in self.words:
+            if word == SOURCE:
+                words += [str(path) for path in sources]
+            else:
+                word = word.replace(SOURCE, str(sources[0])).replace(OUTPUT, str(output))
+                words.append(word)
+        return words
+
+
+def default_recipe(architecture: str, flags: Sequence[str] = DEFAULT_FLAGS) -> Recipe:
+    own = (sys.executable, "-m", "rocm_perf_lab", "hipcc")
+    return Recipe((*own, *flags, f"--offload-arch={architecture}", SOURCE, "-o", OUTPUT))
+
+
+def parse_recipe(text: str) -> Recipe:
+    """A command line without a shell: quotes group words, nothing else is special."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--build cannot be read: {error}") from None
+    if not words:
+        raise UsageError("--build is empty")
+    for place in (SOURCE, OUTPUT):
+        if not any(place in word for word in words):
+            raise UsageError(
+                f"--build does not say where {place} goes",
+                hint='for example --build "hipcc -O3 {source} -o {output}"',
+            )
+    if words[0] == "rocm-perf":
+        words[:1] = [sys.executable, "-m", "rocm_perf_lab"]
+    return Recipe(tuple(words))
+
+
+@dataclass(frozen=True)
+class Built:
+    program: Path
+    code: CodeObject  # the one that holds the kernel, for the device's architecture
+    image: bytes
+    log: str  # what the compiler said
+
+
+class BuildFailed(Exception):
+    """The compiler refused it, or the two builds differ; the text goes back to the proposer."""
+
+    def __init__(self, reason: str, log: str) -> None:
+        super().__init__(reason)
+        self.reason, self.log = reason, log
+
+
+def build(
+    recipe: Recipe,
+    box: Sandbox,
+    sources: Sequence[Path],
+    changed: Path,
+    text: str,
+    folder: Path,
+    symbol: str,
+    architecture: str,
+    limit_s: float = BUILD_LIMIT_S,
+) -> Built:
+    """Build with `text` in the place of `changed`, which is one of `sources`, in `folder`.
+
+    The file itself is never touched: the text lies in `folder` under the same name, and the
+    original's folder is searched for what it includes.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    copy = folder / changed.name
+    copy.write_bytes(text.encode("utf-8", "surrogateescape"))
+    files = [copy if path == changed else path for path in sources]
+    images, log = [], ""
+    for output in (folder / "program", folder / "again"):
+        words = recipe.fill(files, output)
+        ended = box.run(words, {"CPATH": str(changed.parent)}, limit_s, cwd=folder)
+        log = log or ended.output
+        if not ended.ok:
+            raise BuildFailed(f"the build {ended.sentence()}", ended.output)
+        if not output.is_file():
+            raise BuildFailed(f"the build ended well but wrote no {output.name}", ended.output)
+        images.append(find_kernel(output, symbol, architecture))
+    if images[0].elf.data != images[1].elf.data:
+        raise BuildFailed(
+            "two builds of the same text give different code: nothing can be proved of it", log
+        )
+    (folder / "again").unlink()
+    return Built(folder / "program", images[0], images[0].elf.data, log)
+
+
+def find_kernel(program: Path, symbol: str, architecture: str) -> CodeObject:
+    """The code object of a program that holds a kernel, for an architecture."""
+    found = [
+        image
+        for image in read_code_objects(program)
+        if any(kernel.name == symbol for kernel in image.kernels)
+    ]
+    plain = architecture.partition(":")[0]
+    matching = [image for image in found if image.architecture.partition(":")[0] == plain]
+    if not found:
+        raise BuildFailed(f"the rebuilt program has no kernel {symbol}", "")
+    if not matching:
+        raise BadInput(
+            f"{program.name} is built for {found[0].architecture}, the device is a {plain}",
+            hint=f"add --offload-arch={plain} to --build",
+        )
+    return matching[0]
+
+
+def kernel_of(code: CodeObject, symbol: str) -> Kernel:
+    return next(kernel for kernel in code.kernels if kernel.name == symbol)

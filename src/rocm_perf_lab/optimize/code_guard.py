@@ -1,0 +1,125 @@
+"""What the rebuilt code object must keep, and what it must not lose: looked at before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
+from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel
+
+# Fewer waves can pay (more registers each), and the gate will tell; below this share of the
+# waves before, latency is no longer hidden and what a model or a short run says is not trusted.
+LEAST_OCCUPANCY = 0.5
+STT_OBJECT = 1
+SHN_ABSOLUTE = 0xFFF1
+
+
+@dataclass(frozen=True)
+class Resources:
+    vgprs: int
+    agprs: int
+    sgprs: int
+    lds_bytes: int
+    scratch_bytes: int
+    vgpr_spills: int
+    sgpr_spills: int
+    waves_per_simd: float | None
+    occupancy_limiter: str | None
+
+
+def resources(kernel: Kernel, gpu: Gpu | None, threads: int, dynamic_lds_bytes: int) -> Resources:
+    fits = None
+    if gpu is not None:
+        fits = waves(kernel, gpu, threads, dynamic_lds_bytes)
+    return Resources(
+        kernel.vgprs, kernel.agprs, kernel.sgprs, kernel.lds_bytes, kernel.scratch_bytes,
+        kernel.vgpr_spills, kernel.sgpr_spills, fits.waves_per_simd if fits else None,
+        fits.limiter if fits else None,
+    )  # fmt: skip
+
+
+def waves(kernel: Kernel, gpu: Gpu, threads: int, dynamic_lds_bytes: int) -> Occupancy:
+    return occupancy(
+        gpu,
+        threads=threads,
+        vgprs=kernel.vgprs,
+        agprs=kernel.agprs,
+        sgprs=kernel.sgprs,
+        lds_bytes=kernel.lds_bytes + dynamic_lds_bytes,
+        wave_size=kernel.wave_size,
+    )
+
+
+def check_interface(before: CodeObject, after: CodeObject, symbol: str) -> str | None:
+    """Why the new code object cannot take the old one's place; None: it can."""
+    had = {kernel.name: kernel for kernel in before.kernels}
+    has = {kernel.name: kernel for kernel in after.kernels}
+    if set(had) != set(has):
+        changed = ", ".join(sorted(set(had) ^ set(has)))
+        return f"the rebuilt code has other kernels: {changed}"
+    for name, old in had.items():
+        new = has[name]
+        for what, left, right in (
+            ("kernarg layout", _layout(old), _layout(new)),
+            ("kernarg size", old.kernarg_bytes, new.kernarg_bytes),
+            ("wave size", old.wave_size, new.wave_size),
+        ):
+            if left != right:
+                return f"the {what} of {name} changed"
+        if name != symbol and old.max_threads != new.max_threads:
+            return f"the workgroup limit of {name} changed"
+        extra = {a.kind for a in new.arguments if a.hidden} - {
+            a.kind for a in old.arguments if a.hidden
+        }
+        if name == symbol and extra & {"hidden_hostcall_buffer", "hidden_heap_v1"}:
+            return f"{name} now calls the host: {', '.join(sorted(extra))}"
+    if before.architecture != after.architecture:
+        return f"it is built for {after.architecture} instead of {before.architecture}"
+    other = _variables(before) ^ _variables(after)
+    if other:
+        return f"the device's variables changed: {', '.join(sorted(name for name, _ in other))}"
+    return None
+
+
+def _layout(kernel: Kernel) -> list[tuple[int, int, str]]:
+    return [(a.offset, a.size, a.kind) for a in kernel.arguments if not a.hidden]
+
+
+def _variables(code: CodeObject) -> set[tuple[str, int]]:
+    return {
+        (symbol.name, symbol.size)
+        for symbol in code.elf.symbols()
+        if symbol.defined
+        and symbol.type == STT_OBJECT
+        and symbol.section != SHN_ABSOLUTE
+        and not symbol.name.endswith(".kd")
+        and not symbol.name.startswith(("__hip_cuid_", ".L", "switch.table", "__const."))
+    }
+
+
+def check_resources(
+    before: Kernel, after: Kernel, gpu: Gpu | None, threads: int, dynamic_lds_bytes: int
+) -> str | None:
+    """Why the registers, spills or LDS of the new kernel rule it out; None: they do not."""
+    if after.max_threads and threads > after.max_threads:
+        return f"it is built for {after.max_threads} threads, and {threads} are launched"
+    for what, old, new in (
+        ("vector registers spilled", before.vgpr_spills, after.vgpr_spills),
+        ("scalar registers spilled", before.sgpr_spills, after.sgpr_spills),
+        ("bytes of scratch", before.scratch_bytes, after.scratch_bytes),
+    ):
+        if new > old:
+            return f"{what}: {new}, before {old}"
+    if gpu is None:
+        return None
+    had = waves(before, gpu, threads, dynamic_lds_bytes)
+    has = waves(after, gpu, threads, dynamic_lds_bytes)
+    if has.waves_per_simd is None:
+        return has.reason or "its occupancy cannot be told"
+    if had.waves_per_simd and has.waves_per_simd < LEAST_OCCUPANCY * had.waves_per_simd:
+        return (
+            f"occupancy falls from {had.waves_per_simd:g} to {has.waves_per_simd:g} waves "
+            f"per SIMD ({has.limiter})"
+        )
+    return None
