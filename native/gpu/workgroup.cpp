@@ -46,6 +46,27 @@ uint64_t writes_of(const Wave& wave) {
   return total;
 }
 
+// Waves of a workgroup in another order, in turns of other lengths: what barriers do not order must not
+// matter, and where it does a result changes with the seed.
+struct Interleaving {
+  uint64_t seed;
+  uint32_t waves;
+  uint64_t drawn = 0;
+
+  uint64_t draw() {
+    uint64_t z = (seed + ++drawn) * 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    return (z ^ (z >> 27)) * 0x94D049BB133111EBu >> 32;
+  }
+  uint32_t wave(uint32_t place) const {
+    if (!seed) return place;
+    const uint32_t turned = uint32_t((place + seed / 2) % waves);
+    return seed % 2 ? waves - 1 - turned : turned;
+  }
+  // Short turns for most; sometimes one wave runs far ahead.
+  uint64_t turn() { return seed ? uint64_t{1} << (draw() % 10) : kTurn; }
+};
+
 }  // namespace
 
 Limits limits_from_environment() {
@@ -57,6 +78,7 @@ Limits limits_from_environment() {
   }
   if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_BOUNDS"); text && std::strcmp(text, "page") == 0) limits.lds_bytes = kLds;
   if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_BARRIER")) limits.strict_barrier = std::strcmp(text, "hardware") != 0;
+  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_WAVES")) limits.wave_order = uint32_t(std::strtoul(text, nullptr, 10));
   return limits;
 }
 
@@ -227,16 +249,19 @@ Stop WorkgroupContext::ask_host(Wave& wave, const Launch& launch) {
 WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limits& limits, const AddressSpace& memory,
                                                const std::atomic<bool>& cancelled) {
   uint64_t used = 0, turns = 0;
+  Interleaving order{observer ? 0 : limits.wave_order, shape.waves()};
   set_at_host(false);
   while (true) {
     bool progress = false, slept = false, asked = false;
     uint32_t waiting = 0;
-    for (uint32_t i = 0; i < shape.waves(); ++i) {
+    for (uint32_t place = 0; place < shape.waves(); ++place) {
+      const uint32_t i = order.wave(place);
       if (states[i] == State::AtBarrier) ++waiting;
       if (states[i] != State::Ready) continue;
       Wave& wave = *waves[i];
       const uint64_t before = wave.executed;
-      auto turn = [&] { return observer ? run_wave_observed(wave, *launch.program, kTurn, *observer) : run_wave(wave, *launch.program, kTurn); };
+      const uint64_t budget = order.turn();
+      auto turn = [&] { return observer ? run_wave_observed(wave, *launch.program, budget, *observer) : run_wave(wave, *launch.program, budget); };
       Stop stop = turn();
       while (stop == Stop::Fault && retry(wave, launch, memory)) stop = turn();
       if (stop == Stop::Fault && wave.fault.kind == FaultKind::HostBusy) {

@@ -12,6 +12,7 @@ struct Limits {
   uint64_t instructions_per_wave;  // 0: none
   bool strict_barrier;
   uint32_t lds_bytes;  // what every workgroup has at least
+  uint32_t wave_order = 0;  // 0: one after the other; else a seed of another interleaving
 };
 Limits limits_from_environment();
 

@@ -401,6 +401,16 @@ class Machine:
         found = outputs.judge(self.state.rows, expected, got, rules, number)
         return {**found, "digest": hashlib.blake2b(got.tobytes(), digest_size=16).hexdigest()}
 
+    def digest(self, ranges: Sequence[tuple[int, int]]) -> str:
+        """Of device memory as it is; ranges outside the capture's are refused."""
+        found = hashlib.blake2b(digest_size=16)
+        for address, size in ranges:
+            if not any(p.address <= address <= p.address + p.size - size for p in self.parts):
+                raise BadInput(f"{address:#x} is not in a captured region")
+            for _, data in self.memory.read(address, size):
+                found.update(data.tobytes())
+        return found.hexdigest()
+
     def _flush(self) -> None:
         """Fill more memory than the caches hold."""
         if not self._flush_buffer:

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.replay.compare import BYTES, SHOWN, Comparison, ElementType, compare
+from rocm_perf_lab.replay.compare import (
+    BYTES,
+    SHOWN,
+    Comparison,
+    ElementType,
+    compare,
+    values,
+)
 from rocm_perf_lab.replay.parts import Part
 
 Bytes = npt.NDArray[np.uint8]
@@ -71,6 +78,7 @@ def judge(
                 "beyond_tolerance": result.beyond,
                 "largest_absolute": result.largest_absolute,
                 "largest_relative": result.largest_relative,
+                "scale": root_mean_square(wanted, kind),
                 "first": [
                     {"index": first + d.index, "expected": d.expected, "got": d.got}
                     for d in result.first
@@ -79,6 +87,17 @@ def judge(
         )
     merged = _by_place(differences)
     return {"verdict": "within_tolerance" if within else "different", "differences": merged}
+
+
+def root_mean_square(data: Bytes, kind: ElementType) -> float | None:
+    """How large the expected elements are; None: not numbers, or not whole ones."""
+    if not kind.floating or len(data) % kind.size:
+        return None
+    numbers = values(data, kind)
+    finite = numbers[np.isfinite(numbers)]
+    with np.errstate(over="ignore"):
+        size = float(np.sqrt(np.mean(np.square(finite.astype(np.float64))))) if len(finite) else 0.0
+    return size if np.isfinite(size) else None
 
 
 def _typed(
@@ -115,7 +134,7 @@ def _by_place(differences: list[dict[str, object]]) -> list[dict[str, object]]:
             continue
         for name in ("elements", "differing", "beyond_tolerance"):
             known[name] = int(known[name]) + int(each[name])  # type: ignore[call-overload]
-        for name in ("largest_absolute", "largest_relative"):
+        for name in ("largest_absolute", "largest_relative", "scale"):
             both = [v for v in (known[name], each[name]) if v is not None]
             known[name] = max(both, default=None)  # type: ignore[type-var]
         known["first"] = [*known["first"], *each["first"]][:SHOWN]  # type: ignore[misc]

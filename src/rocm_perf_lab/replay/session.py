@@ -41,7 +41,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from rocm_perf_lab import errors
 from rocm_perf_lab.device import discover
@@ -54,6 +54,17 @@ Tell = Callable[[str], None]
 ORIGINAL = 0
 ATTEMPTS = 8  # processes, each with another address layout, before an address counts as taken
 Verdict = Literal["identical", "within_tolerance", "different"]
+
+
+class Confinement(Protocol):
+    """A sandbox for the worker: how its command line and environment become confined ones."""
+
+    @property
+    def work(self) -> Path: ...  # a folder both sides see
+
+    def wrap(self, command: Sequence[str]) -> list[str]: ...
+
+    def environment(self, extra: Mapping[str, str]) -> dict[str, str]: ...
 
 
 class ReplayFailed(GateFailed):
@@ -218,16 +229,24 @@ class _Process:
         self.errors.close()
 
 
-def _start(ranges: Sequence[tuple[int, int]], environment: Mapping[str, str]) -> _Process:
+def _start(
+    ranges: Sequence[tuple[int, int]],
+    environment: Mapping[str, str],
+    confinement: Confinement | None = None,
+) -> _Process:
     """A worker that holds every range; several are tried, for each gets another layout."""
     taken: tuple[int, int] = (0, 0)
     # sys.path as it is here: the working directory must not provide modules.
     start = f"import sys; sys.path[:] = {sys.path!r}; "
     start += "from rocm_perf_lab.replay.worker import main; main()"
+    command = [sys.executable, "-c", start]
+    if confinement is not None:
+        command = confinement.wrap(command)
+        environment = confinement.environment(environment)
     for _ in range(ATTEMPTS):
         log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         popen = subprocess.Popen(
-            [sys.executable, "-c", start],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -307,8 +326,10 @@ class ReplaySession:
         verify: bool = True,
         translate_pointers: bool = False,
         timeout_s: float | None = None,
+        confinement: Confinement | None = None,
         tell: Tell = lambda _: None,
     ) -> None:
+        self._shared = confinement.work if confinement else None
         self.capture = open_capture(capture, verify=verify, tell=tell)
         try:
             accept(self.capture)
@@ -318,7 +339,8 @@ class ReplaySession:
             )
             self.timeout_s = timeout_s
             self._ranges = capture_ranges(self.capture)
-            self._process = _start(self._ranges, _environment(self.device, device))
+            environment = _environment(self.device, device)
+            self._process = _start(self._ranges, environment, confinement)
         except BaseException:
             self.capture.close()
             raise
@@ -348,7 +370,7 @@ class ReplaySession:
                 raise BadInput(f"{hsaco}: no such file")
             what, hsaco = str(hsaco), builds.find(hsaco, self.capture.dispatch)
         builds.check(hsaco, self.capture.dispatch, what)
-        with tempfile.NamedTemporaryFile(suffix=".hsaco") as file:
+        with tempfile.NamedTemporaryFile(suffix=".hsaco", dir=self._shared) as file:
             file.write(hsaco)
             file.flush()
             return int(self._ask("load", file=file.name, what=what)["build"])
@@ -367,7 +389,7 @@ class ReplaySession:
         given = dict(arguments or {})
         captured = self.capture.kernarg
         changed = any(captured[at : at + len(data)] != data for at, data in given.items())
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=self._shared) as folder:
             rows: list[dict[str, Any]] = []
             for number, change in enumerate(changes):
                 if isinstance(change, Fill):
@@ -393,6 +415,10 @@ class ReplaySession:
     def keep_reference(self, build: int = ORIGINAL) -> None:
         """Run the build once; until the state changes, its output is the expected one."""
         self._ask("reference", build=build)
+
+    def digest(self, ranges: Sequence[tuple[int, int]]) -> str:
+        """Of the bytes that (address, size) hold now: after a run, what it left."""
+        return str(self._ask("digest", ranges=[list(each) for each in ranges]))
 
     def run(
         self,

@@ -167,6 +167,9 @@ class _Server:
     def _do_reference(self, build: int) -> None:
         self.machine.keep_reference(build)
 
+    def _do_digest(self, ranges: list[list[int]]) -> str:
+        return self.machine.digest([(address, size) for address, size in ranges])
+
     def _do_run(
         self,
         order: list[int],
