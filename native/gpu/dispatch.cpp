@@ -181,14 +181,8 @@ void Dispatcher::work() {
   }
 }
 
-// As many workgroups at once as the modelled device holds, by registers and LDS.
-uint64_t Dispatcher::resident_limit(const Launch& l) const {
-  const uint64_t waves_per_group = std::max<uint64_t>(1, (uint64_t{l.request.workgroup[0]} * l.request.workgroup[1] * l.request.workgroup[2] + kLanes - 1) / kLanes);
-  const uint64_t waves_per_simd = std::clamp<uint64_t>(512 / std::max<uint64_t>(8, l.vgpr_count), 1, model_.waves_per_simd);
-  uint64_t per_cu = std::max<uint64_t>(1, waves_per_simd * model_.simds_per_cu / waves_per_group);
-  if (l.group_bytes) per_cu = std::min<uint64_t>(per_cu, std::max<uint64_t>(1, model_.lds_bytes_per_cu / l.group_bytes));
-  return per_cu * model_.compute_units;
-}
+// As many workgroups at once as the modelled device holds.
+uint64_t Dispatcher::resident_limit(const Launch& l) const { return uint64_t{l.groups_per_cu} * model_.compute_units; }
 
 DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile) {
   using Result = WorkgroupContext::Result;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "residency/residency.h"
+
 namespace gpu {
 namespace {
 
@@ -60,9 +62,10 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
 
   launch.vgpr_count = uint16_t((bits(d.rsrc1, 0, 6) + 1) * 8);
   launch.acc_offset = uint16_t(std::min<uint32_t>((bits(d.rsrc3, 0, 6) + 1) * 4, launch.vgpr_count));
-  const uint32_t waves_per_simd = std::min<uint32_t>(512 / std::min<uint32_t>(launch.vgpr_count, 512), model.waves_per_simd);
-  const uint64_t waves = (items + kLanes - 1) / kLanes;
-  if (waves > uint64_t{waves_per_simd} * model.simds_per_cu)
+  const residency::Limits& limits = *residency::find(model.architecture);
+  launch.waves_per_simd = residency::waves_per_simd(limits, launch.vgpr_count, launch.kernel->sgpr_count);
+  launch.groups_per_cu = residency::workgroups(limits, uint32_t(items), launch.vgpr_count, launch.kernel->sgpr_count, launch.group_bytes);
+  if (launch.groups_per_cu == 0)
     return "kernel " + name + " uses " + std::to_string(launch.vgpr_count) + " vector registers: a workgroup of " + std::to_string(items) +
            " work-items does not fit into a compute unit (add __launch_bounds__(" + std::to_string(items) + "))";
   launch.mode = bits(d.rsrc1, 12, 8) | bits(d.rsrc1, 21, 1) << 8 | bits(d.rsrc1, 23, 1) << 9 | bits(d.rsrc1, 26, 1) << 23;

@@ -18,6 +18,7 @@ struct Launch {
   uint64_t group_count = 0;
   uint32_t group_bytes = 0, private_bytes = 0;
   uint16_t vgpr_count = 0, acc_offset = 0;
+  uint32_t waves_per_simd = 0, groups_per_cu = 0;  // what the device holds of this kernel at once
   uint32_t mode = 0;
   uint64_t entry = 0;
   uint16_t properties = 0, preload_count = 0, preload_offset = 0;

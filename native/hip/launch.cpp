@@ -8,6 +8,7 @@
 
 #include "graph.h"
 #include "hostcall.h"
+#include "residency/residency.h"
 
 namespace hip {
 
@@ -125,29 +126,16 @@ std::vector<char> pack_arguments(const Function& function, const Arguments& argu
 }
 
 int blocks_per_cu(const Function& function, int threads, size_t dynamic_shared) {
-  // Registers are shared by the waves of a SIMD, LDS and wave slots by the blocks of a CU.
-  // gfx90a and gfx942: 512 unified vector registers a lane, in steps of 8; 800 scalar in steps of
-  // 16; LDS in steps of 512 bytes; at most 16 blocks of more than one wave.
-  constexpr uint32_t kVgprs = 512, kVgprStep = 8, kSgprs = 800, kSgprStep = 16, kLdsStep = 512;
   const Device& device = *function.device;
   const KernelMetadata& kernel = *function.metadata;
-  const uint32_t wave = kernel.wave_size ? kernel.wave_size : 64;
-  auto align = [](uint32_t value, uint32_t step) { return (value + step - 1) / step * step; };
-  if (threads <= 0 || static_cast<uint32_t>(threads) > kernel.max_threads) return 0;
-  uint32_t waves_per_simd = device.waves_per_simd;
-  // .vgpr_count of these targets counts the accumulation registers too.
-  if (kernel.vgprs) waves_per_simd = std::min(waves_per_simd, kVgprs / align(kernel.vgprs, kVgprStep));
-  if (kernel.sgprs) waves_per_simd = std::min(waves_per_simd, kSgprs / align(kernel.sgprs, kSgprStep));
-  const uint32_t waves_per_block = (static_cast<uint32_t>(threads) + wave - 1) / wave;
-  uint32_t blocks = waves_per_simd * device.simds_per_cu / waves_per_block;
-  if (waves_per_block > 1) blocks = std::min(blocks, 16u);
+  const residency::Limits* limits = residency::find(device.target.substr(0, device.target.find(':')));
   const size_t lds = function.group_bytes + dynamic_shared;
-  const size_t lds_per_cu = device.properties.maxSharedMemoryPerMultiProcessor;
-  if (lds > device.properties.sharedMemPerBlock) return 0;
-  if (lds)
-    blocks = std::min<uint32_t>(
-        blocks, static_cast<uint32_t>(lds_per_cu / align(static_cast<uint32_t>(lds), kLdsStep)));
-  return static_cast<int>(blocks);
+  if (!limits || threads <= 0 || static_cast<uint32_t>(threads) > kernel.max_threads ||
+      lds > limits->lds_bytes_per_workgroup)
+    return 0;
+  // .vgpr_count of these targets counts the accumulation registers too.
+  return static_cast<int>(residency::workgroups(*limits, static_cast<uint32_t>(threads), kernel.vgprs,
+                                                kernel.sgprs, static_cast<uint32_t>(lds)));
 }
 
 hipError_t check_launch(const LaunchRequest& request) {

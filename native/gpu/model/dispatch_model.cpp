@@ -6,6 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "residency/residency.h"
+
 namespace gpu {
 namespace {
 
@@ -120,10 +122,11 @@ DispatchProfile DispatchModel::profile(unsigned threads) {
   input.att = request.att;
   input.att_select = request.att_select;
   Residency& r = input.residency;
-  r.waves_per_simd = std::clamp<uint32_t>(512 / std::max<uint32_t>(8, launch_.vgpr_count), 1, device_.waves_per_simd);
-  r.groups_per_cu = p.max_workgroups_per_cu;
-  r.lds_per_cu = device_.lds_bytes_per_cu;
-  r.lds_per_group = (launch_.group_bytes + p.lds_granule_bytes - 1) / p.lds_granule_bytes * p.lds_granule_bytes;
+  const residency::Limits& limits = *residency::find(device_.architecture);
+  r.waves_per_simd = launch_.waves_per_simd;
+  r.groups_per_cu = limits.workgroups;
+  r.lds_per_cu = limits.lds_bytes;
+  r.lds_per_group = residency::lds_taken(limits, launch_.group_bytes);
 
   // Open recorders of groups that end late may leave the list out of order.
   std::sort(groups_.begin(), groups_.end(), [](const GroupTrace& a, const GroupTrace& b) { return a.index < b.index; });
@@ -134,11 +137,8 @@ DispatchProfile DispatchModel::profile(unsigned threads) {
   for (const GroupTrace& group : groups_) input.groups[group.index % xccs].push_back(&group);
   if (closed_ && !groups_.empty()) {
     // Too few workgroups for every compute unit: as many as they fill.
-    const uint32_t waves = uint32_t(std::max<size_t>(1, groups_.front().waves.size()));
-    uint32_t per_cu = std::max(1u, std::min(waves == 1 ? 32u : r.groups_per_cu, r.waves_per_simd * 4 / waves));
-    if (r.lds_per_group) per_cu = std::max(1u, std::min(per_cu, r.lds_per_cu / r.lds_per_group));
     const uint64_t launched = (launch_.group_count + xccs - 1) / xccs;  // on this XCD
-    const uint64_t on_a_cu = std::clamp<uint64_t>(launched / cus, 1, per_cu);
+    const uint64_t on_a_cu = std::clamp<uint64_t>(launched / cus, 1, launch_.groups_per_cu);
     for (uint32_t x = 0; x < xccs; ++x)
       input.compute_units[x] = uint32_t(std::clamp<uint64_t>(input.groups[x].size() / on_a_cu, 1, cus));
   }

@@ -1,7 +1,8 @@
 """The virtual devices by name: what the native library reports to programs.
 
 The native build runs this module before the package's dependencies are installed, so it uses the
-standard library only: `python -m rocm_perf_lab.virtual.models OUTPUT` writes the C++ table.
+standard library only: `python -m rocm_perf_lab.virtual.models FOLDER` writes the C++ tables, the
+limits on waves among them.
 """
 
 from __future__ import annotations
@@ -90,14 +91,42 @@ def _cpp(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else f"{value}u"
 
 
-def main(output: Path) -> None:
-    rows = (
-        "{" + ", ".join(f".{key} = {_cpp(value)}" for key, value in vars(model).items()) + "},"
-        for model in models()
-    )
-    text = "// Written by rocm_perf_lab.virtual.models; do not edit.\n" + "\n".join(rows) + "\n"
+def _wave_limits(architecture: str) -> str:
+    """residency::Limits of an architecture, from the numbers that occupancy in Python uses."""
+    table = _read(_PACKAGE / "arch" / "data" / f"{architecture}.toml")
+    limits = {key: quantity["value"] for key, quantity in table["occupancy"].items()}
+    steps = table["registers"]["sgpr_steps"]
+    fields = {
+        "architecture": architecture,
+        "waves_per_simd": limits["max_waves_per_simd"],
+        "simds": limits["simds_per_domain"],
+        "vgprs": limits["vgprs"],
+        "vgpr_granule": limits["vgpr_granule"],
+        "workgroups": limits["max_workgroups_per_domain"],
+        "lds_bytes": limits["lds_bytes_per_domain"],
+        "lds_bytes_per_workgroup": limits["lds_bytes_per_workgroup"],
+        "lds_granule_bytes": limits["lds_granule_bytes"],
+    }
+    row = ", ".join(f".{key} = {_cpp(value)}" for key, value in fields.items())
+    sgprs = ", ".join(f"{{{up_to}, {waves}}}" for up_to, waves in steps)
+    return f"{{{row}, .sgpr_steps = {{{sgprs}}}}},"
+
+
+def _write(output: Path, rows: list[str]) -> None:
+    text = "\n".join(["// Written by rocm_perf_lab.virtual.models; do not edit.", *rows, ""])
     if not output.exists() or output.read_text(encoding="utf-8") != text:
         output.write_text(text, encoding="utf-8")
+
+
+def main(folder: Path) -> None:
+    all_models = models()
+    rows = [
+        "{" + ", ".join(f".{key} = {_cpp(value)}" for key, value in vars(model).items()) + "},"
+        for model in all_models
+    ]
+    _write(folder / "models.inc", rows)
+    architectures = sorted({model.architecture for model in all_models})
+    _write(folder / "wave_limits.inc", [_wave_limits(name) for name in architectures])
 
 
 if __name__ == "__main__":
