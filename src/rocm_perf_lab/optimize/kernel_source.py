@@ -51,7 +51,7 @@ def definitions(unit: TranslationUnit, path: Path) -> Iterator[Cursor]:
     def within(parent: Cursor) -> Iterator[Cursor]:
         for child in parent.get_children():
             file = child.location.file
-            if file is None or Path(file.name) != path:
+            if file is None or Path(file.name) != path or child.kind.is_preprocessing():
                 continue
             if child.kind.name in SCOPES:
                 yield from within(child)

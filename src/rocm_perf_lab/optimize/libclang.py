@@ -6,7 +6,9 @@ clang), so that both read the same language; else the one that PyPI's `libclang`
 
 from __future__ import annotations
 
+import atexit
 import functools
+import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -71,8 +73,6 @@ class Compiler:
 
 @functools.lru_cache(maxsize=1)
 def _compiler() -> Compiler:
-    import os
-
     if os.environ.get("ROCM_PERF_TOOLCHAIN", "") in ("", "rocm") and (amd := real_hipcc()):
         root = amd.resolve().parent.parent
         names = (root / "llvm/bin/clang", root / "lib/llvm/bin/clang", amd.parent / "amdclang")
@@ -109,21 +109,43 @@ def arguments(flags: Sequence[str], architecture: str, side: Side) -> list[str]:
     return [*words, *(f for f in (*command.compile_flags, *own) if not skip.match(f)), "-w"]
 
 
+# What stands between a text's includes is parsed once and kept by libclang; the least recently
+# used of these goes first. Each holds some tens of MB.
+_KEEP = 4
+_CREATE_PREAMBLE_ON_FIRST_PARSE = 0x100
+_units: dict[tuple[object, ...], TranslationUnit] = {}
+atexit.register(_units.clear)  # before the library they need is gone
+
+
 def parse(
     path: Path, source: str, flags: Sequence[str], architecture: str, side: Side
 ) -> TranslationUnit:
-    """The syntax tree of `source` as if it stood in `path`; nothing is written."""
+    """The syntax tree of `source` as if it stood in `path`; nothing is written.
+
+    Good until the next call for the same file and side: take what you need as plain data.
+    """
     cindex = bindings()
-    options = cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
+    unit_class = cindex.TranslationUnit
+    key = (path, tuple(flags), architecture, side)
+    unit = _units.pop(key, None)
     try:
-        return cindex.Index.create().parse(
-            str(path),
-            args=arguments(flags, architecture, side),
-            unsaved_files=[(str(path), source)],
-            options=options,
-        )
+        if unit is None:
+            unit = cindex.Index.create(excludeDecls=True).parse(
+                str(path),
+                args=arguments(flags, architecture, side),
+                unsaved_files=[(str(path), source)],
+                options=unit_class.PARSE_DETAILED_PROCESSING_RECORD
+                | unit_class.PARSE_PRECOMPILED_PREAMBLE
+                | _CREATE_PREAMBLE_ON_FIRST_PARSE,
+            )
+        # Also the first time: a tree with its preamble lists other entities than one without.
+        unit.reparse(unsaved_files=[(str(path), source)])
     except cindex.TranslationUnitLoadError as error:
         raise BadInput(f"{path.name} cannot be parsed ({side} side)") from error
+    _units[key] = unit
+    while len(_units) > _KEEP:
+        del _units[next(iter(_units))]
+    return unit
 
 
 def errors(unit: TranslationUnit) -> list[str]:
