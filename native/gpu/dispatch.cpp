@@ -229,6 +229,14 @@ DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& req
   return result;
 }
 
+void Dispatcher::flush_caches() {
+  std::lock_guard serial(models_.mutex);
+  DeviceState& state = models_.device_state;
+  state.memory.clear();  // they refer to the cache behind them
+  state.units.clear();
+  state.mall.reset();
+}
+
 DispatchResult Dispatcher::run(Launch launch) {
   const Repeats::Plan plan = repeats_.plan(launch);
   if (plan == Repeats::Plan::Skip) return {};

@@ -20,6 +20,7 @@ class Dispatcher {
   // The same with the models watching: every workgroup on this thread, in order, so that the
   // profile is the same whatever the host.
   DispatchResult run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile);
+  void flush_caches();
 
  private:
   struct Active;

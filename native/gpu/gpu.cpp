@@ -47,6 +47,8 @@ class VirtualGpu final : public Gpu {
     return prepared(launch, request, refusal) ? run_profiled(std::move(launch), what, profile) : refusal;
   }
 
+  void flush_caches() override { dispatcher_.flush_caches(); }
+
  private:
   DispatchResult run_profiled(Launch launch, const ProfileRequest& what, DispatchProfile& profile) {
     launch.time_base = uint64_t{1} << 32;  // a clock that starts the same on every run

@@ -102,6 +102,8 @@ class Gpu {
   // Where a profiler is set (model/model.h), it is asked and told.
   virtual DispatchResult run(const DispatchRequest& request) = 0;
   virtual DispatchResult profile(const DispatchRequest& request, const ProfileRequest& what, DispatchProfile& profile) = 0;
+  // The modelled caches hold nothing of what was used before.
+  virtual void flush_caches() = 0;
 };
 
 // Devices of one process share its address space.

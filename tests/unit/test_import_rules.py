@@ -52,6 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "replay": {
         "trace",
         "arch",
+        "statistics",
         "analyze",
         "schema",
         "collect",

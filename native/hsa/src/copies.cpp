@@ -113,7 +113,7 @@ hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t, const void* from, 
   if (!copy_allowed(to, size) || !copy_allowed(from, size)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   engines().submit({{waits, waits + wait_count}, completion, [=] {
     const gpu::OutsideWrite writing;
-    std::memmove(to, from, size);
+    if (!read_vmem(to, from, size)) std::memmove(to, from, size);
   }});
   return HSA_STATUS_SUCCESS;
 }

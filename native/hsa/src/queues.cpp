@@ -37,6 +37,22 @@ hsa_status_t status_of(gpu::FaultKind kind) {
 
 std::atomic<uint64_t> queues_made{0};
 
+// ROCM_PERF_VIRTUAL_CLOCK=model: dispatches of a queue with profiling enabled are timed by the
+// model of the device, not by the host's clock.
+bool modelled_clock() {
+  static const bool model = [] {
+    const char* text = std::getenv("ROCM_PERF_VIRTUAL_CLOCK");
+    return text && std::strcmp(text, "model") == 0;
+  }();
+  return model;
+}
+
+gpu::ProfileRequest timing_only() {
+  gpu::ProfileRequest request;
+  request.timing = true;
+  return request;
+}
+
 // Runs what the packets say, one after the other.
 class HardwareQueue final : public Queue {
  public:
@@ -119,8 +135,10 @@ class HardwareQueue final : public Queue {
     request.dispatch_id = read_index().load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const uint64_t start = now_ns();
-    const gpu::DispatchResult result = agent->gpu->run(request);
-    const uint64_t end = now_ns();
+    gpu::DispatchProfile modelled;
+    const bool model = profiling && modelled_clock() && !gpu::profiler();
+    const gpu::DispatchResult result = model ? agent->gpu->profile(request, timing_only(), modelled) : agent->gpu->run(request);
+    const uint64_t end = model ? start + modelled.duration_ns : now_ns();
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!result.ok) return fault(result);
     complete(p.completion_signal, start, std::max(end, start + 1));

@@ -20,7 +20,7 @@ struct Memory {
   unsigned references;  // the handle's own, and one for each mapping
 };
 
-struct Mapping { uint64_t size; Memory* memory; hsa_access_permission_t access = HSA_ACCESS_PERMISSION_NONE; };
+struct Mapping { uint64_t size; Memory* memory; uint64_t offset; hsa_access_permission_t access = HSA_ACCESS_PERMISSION_NONE; };
 
 struct Books {
   std::mutex mutex;
@@ -78,6 +78,30 @@ void unlist(uint64_t address) {
 }
 
 }  // namespace
+
+// Untouched memory is read as zeros without being made real, which reading through the mapping would.
+bool read_vmem(void* to, const void* from, size_t size) {
+  constexpr size_t kWorthwhile = 64 << 10;
+  if (size < kWorthwhile) return false;
+  const uint64_t at = reinterpret_cast<uint64_t>(from);
+  int fd = -1;
+  uint64_t offset = 0;
+  {
+    std::lock_guard lock(books().mutex);
+    auto after = books().mappings.upper_bound(at);
+    if (after == books().mappings.begin()) return false;
+    const auto& [base, mapping] = *std::prev(after);
+    if (at - base >= mapping.size || size > mapping.size - (at - base)) return false;
+    fd = mapping.memory->fd;
+    offset = mapping.offset + (at - base);
+  }
+  for (size_t done = 0; done < size;) {
+    const ssize_t got = pread(fd, static_cast<char*>(to) + done, size - done, off_t(offset + done));
+    if (got <= 0) return false;
+    done += size_t(got);
+  }
+  return true;
+}
 
 namespace impl {
 
@@ -154,7 +178,7 @@ hsa_status_t hsa_amd_vmem_map(void* address, size_t size, size_t offset, hsa_amd
   if (mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory->fd, off_t(offset)) == MAP_FAILED)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   ++memory->references;
-  const Mapping& mapping = books().mappings[at] = {size, memory};
+  const Mapping& mapping = books().mappings[at] = {size, memory, offset};
   list(at, mapping);
   return HSA_STATUS_SUCCESS;
 }

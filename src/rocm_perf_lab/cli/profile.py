@@ -11,16 +11,26 @@ from rocm_perf_lab.cli.analyze import Ceilings
 from rocm_perf_lab.cli.output import print_profile
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.collect import run_folder
+from rocm_perf_lab.errors import UsageError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
 def profile(
-    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to run.")],
+    program: Annotated[
+        str | None,
+        typer.Argument(metavar="PROGRAM", help="The program to run.", show_default=False),
+    ] = None,
     arguments: Annotated[
         list[str] | None,
         typer.Argument(metavar="-- ARGS", help="Its arguments, after two dashes."),
+    ] = None,
+    capture: Annotated[
+        Path | None,
+        typer.Option(
+            "--capture", metavar="DIR", help="Profile the dispatch in a capture, not a program."
+        ),
     ] = None,
     runs: Annotated[
         int, typer.Option("--runs", min=1, max=1000, help="Timing runs after one warm-up.")
@@ -72,7 +82,29 @@ def profile(
     points to it).
     """
     from rocm_perf_lab import workflow
+    from rocm_perf_lab.replay import microscope
 
+    if capture is not None:
+        if program is not None or kernel is not None or no_rocprof:
+            raise UsageError(
+                "--capture goes with no program, no --kernel and no --no-rocprof",
+                hint="a capture holds one dispatch; `rocm-perf replay profile` has more options",
+            )
+        replayed = microscope.Options(
+            capture=capture,
+            runs=runs,
+            counters=counters,
+            att=att,
+            ceilings=ceilings.value,
+            timeout_s=timeout,
+            device=device,
+        )
+        with progress(quiet) as tell:
+            documents, folder = microscope.profile_capture(replayed, out, tell)
+        print_profile(documents.profile, folder, json, quiet)
+        return
+    if program is None:
+        raise UsageError("no program to profile", hint="rocm-perf profile ./program")
     options = workflow.Options(
         program=program,
         arguments=tuple(arguments or ()),

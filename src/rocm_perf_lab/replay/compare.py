@@ -119,15 +119,13 @@ def compare(
             absolute = float(finite.max()) if len(finite) else None
             relative = float(ratio.max()) if len(ratio) else None
     shown = np.flatnonzero(beyond)[:SHOWN] if beyond.any() else np.arange(min(SHOWN, len(raw)))
-    first = tuple(
-        Difference(int(raw[i]), _plain(left[i]), _plain(right[i])) for i in shown.tolist()
-    )
+    first = tuple(Difference(int(raw[i]), plain(left[i]), plain(right[i])) for i in shown.tolist())
     return Comparison(
         len(expected) // kind.size, len(raw), int(beyond.sum()), absolute, relative, first
     )
 
 
-def _plain(value: np.generic) -> float | int | str:
+def plain(value: np.generic) -> float | int | str:
     """JSON has no NaN and no infinity: they go by name."""
     number = value.item()
     if isinstance(number, float) and not np.isfinite(number):

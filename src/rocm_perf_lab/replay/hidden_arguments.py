@@ -10,7 +10,10 @@ import struct
 from collections.abc import Callable, Iterable
 
 from rocm_perf_lab.codeobject.kernels import Argument
+from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.capture import Dispatch
+
+MAX_BLOCK_BYTES = 1 << 20
 
 
 def _blocks(axis: int) -> Callable[[Dispatch], int]:
@@ -85,6 +88,8 @@ def write(
 
 def put(block: bytearray, offset: int, size: int, value: int) -> None:
     end = offset + size
+    if end > MAX_BLOCK_BYTES:
+        raise BadInput(f"a hidden argument at {offset} is outside every argument block")
     if end > len(block):
         block.extend(bytes(end - len(block)))
     block[offset:end] = struct.pack("<Q", value % (1 << 64))[:size].ljust(size, b"\0")

@@ -50,9 +50,7 @@ def lay(rows: Sequence[Row], flat: Bytes, address: int, size: int, data: Bytes) 
             flat[start : start + last - first] = data[first - address : last - address]
 
 
-def judge(
-    rows: Sequence[Row], expected: Bytes, got: Bytes, rules: Rules, build: int
-) -> dict[str, object]:
+def judge(rows: Sequence[Row], expected: Bytes, got: Bytes, rules: Rules) -> dict[str, object]:
     """Verdict and located differences; the bytes are known to differ somewhere."""
     differences: list[dict[str, object]] = []
     within = True

@@ -229,6 +229,13 @@ class _Process:
         self.errors.close()
 
 
+def python(module: str) -> list[str]:
+    """A command that runs a module's `main` with this process's sys.path: the working directory
+    must not provide modules."""
+    start = f"import sys; sys.path[:] = {sys.path!r}; from {module} import main; main()"
+    return [sys.executable, "-c", start]
+
+
 def _start(
     ranges: Sequence[tuple[int, int]],
     environment: Mapping[str, str],
@@ -236,10 +243,7 @@ def _start(
 ) -> _Process:
     """A worker that holds every range; several are tried, for each gets another layout."""
     taken: tuple[int, int] = (0, 0)
-    # sys.path as it is here: the working directory must not provide modules.
-    start = f"import sys; sys.path[:] = {sys.path!r}; "
-    start += "from rocm_perf_lab.replay.worker import main; main()"
-    command = [sys.executable, "-c", start]
+    command = python("rocm_perf_lab.replay.worker")
     if confinement is not None:
         command = confinement.wrap(command)
         environment = confinement.environment(environment)
@@ -310,9 +314,8 @@ def _result(answer: Any, ranges: Sequence[tuple[int, int]], process: _Process) -
         raise ReplayFailed(f"the {size} bytes at {error['span'][0]:#x}{place}: {message}")
     if kind == "fault":
         raise ReplayFailed(f"the kernel failed: {message}", hint=process.last_words() or None)
-    found = getattr(errors, kind, ReplayFailed)
-    known: type[PerfLabError] = found if issubclass(found, PerfLabError) else ReplayFailed
-    raise known(message, hint=error.get("hint") or (process.last_words() or None))
+    found: type[PerfLabError] = getattr(errors, kind, ReplayFailed)
+    raise found(message, hint=error.get("hint") or process.last_words() or None)
 
 
 class ReplaySession:
@@ -333,6 +336,12 @@ class ReplaySession:
         self.capture = open_capture(capture, verify=verify, tell=tell)
         try:
             accept(self.capture)
+            dispatch = self.capture.dispatch
+            builds.check(
+                self.capture.code_object(dispatch.code_object),
+                dispatch,
+                self.capture.kernel_code_object.file,
+            )
             self.device = choose_device(self.capture.dispatch.isa, device)
             self.timing: Literal["modelled", "measured"] = (
                 "modelled" if self.device.kind == "virtual" else "measured"

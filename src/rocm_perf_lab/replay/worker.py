@@ -99,6 +99,8 @@ class _Server:
             return _error("hsa", "out of host memory")
         except PerfLabError as error:
             return _error(type(error).__name__, error.message, hint=error.hint)
+        except Exception as error:
+            return _error("internal", f"{type(error).__name__}: {error}")
 
     def _do_open(self, capture: str, library: str, translate_memory: bool) -> dict[str, Any]:
         from pathlib import Path

@@ -1,0 +1,227 @@
+"""`rocm-perf replay`: run a captured dispatch again, look into captures, compare them."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rocm_perf_lab.cli.analyze import Ceilings
+from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.collect import run_folder
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+
+Folder = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="DIR", help="A capture's folder (default: the newest).", show_default=False
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
+DeviceName = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="A name from `rocm-perf device list` (default: the first with the capture's ISA).",
+    ),
+]
+
+
+class Cache(str, Enum):
+    warm = "warm"
+    flush = "flush"
+
+
+@app.callback()
+def replay() -> None:
+    """Run a captured dispatch again, at the same addresses, in a process of its own."""
+
+
+@app.command("info")
+def info_command(capture: Folder = None, json: Json = False) -> None:
+    """Show what is in a capture; needs no GPU."""
+    from rocm_perf_lab.replay.info import info
+    from rocm_perf_lab.report import replay as report
+    from rocm_perf_lab.schema.common import to_json
+
+    document = info(capture)
+    sys.stdout.write(to_json(document) if json else report.info(document))
+
+
+@app.command("reserve-check")
+def reserve_command(capture: Folder = None, device: DeviceName = None, json: Json = False) -> None:
+    """Are the captured addresses free?
+
+    Exit code 0: all of them; 1: a step failed; 2: one would be relocated. Nothing stays mapped.
+    """
+    from rocm_perf_lab.replay.run import reserve_check
+    from rocm_perf_lab.report import replay as report
+    from rocm_perf_lab.schema.common import to_json
+
+    document = reserve_check(capture, device)
+    sys.stdout.write(to_json(document) if json else report.reserve(document))
+    raise typer.Exit({"exact": 0, "failed": 1, "relocated": 2}[document.verdict])
+
+
+@app.command("full-vm")
+def full_vm_command(
+    capture: Folder = None,
+    iterations: Annotated[
+        int, typer.Option("--iterations", min=1, max=1_000_000, help="Dispatches that are timed.")
+    ] = 10,
+    warmup: Annotated[
+        int, typer.Option("--warmup", min=0, max=1_000_000, help="Dispatches before these.")
+    ] = 1,
+    no_recopy: Annotated[
+        bool, typer.Option("--no-recopy", help="Do not restore memory between iterations.")
+    ] = False,
+    cache: Annotated[
+        Cache, typer.Option(help="Caches as the last iteration left them, or flushed.")
+    ] = Cache.warm,
+    hsaco: Annotated[
+        Path | None,
+        typer.Option("--hsaco", metavar="FILE", help="Run this build of the kernel instead."),
+    ] = None,
+    verify: Annotated[
+        str | None,
+        typer.Option(
+            "--verify",
+            metavar="exact|TOL",
+            help="What counts as the same output (default: a tolerance by type).",
+        ),
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option("--dtype", metavar="TYPE", help="Type of the output: f32, bf16, i32, ..."),
+    ] = None,
+    translate_pointers: Annotated[
+        bool,
+        typer.Option(
+            "--translate-pointers", help="Move words in memory that point into code with the code."
+        ),
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds.")
+    ] = 3600.0,
+    device: DeviceName = None,
+    json: Json = False,
+) -> None:
+    """Restore memory, dispatch, time, compare.
+
+    Times are those of the dispatch's own timestamps. What comes out is compared with the captured
+    output every time; exit code 1: it differs.
+    """
+    from rocm_perf_lab.replay.run import Options, full_vm
+    from rocm_perf_lab.report import replay as report
+    from rocm_perf_lab.schema.common import to_json
+
+    options = Options(
+        capture=capture,
+        iterations=iterations,
+        warmup=warmup,
+        recopy=not no_recopy,
+        cache=cache.value,
+        hsaco=hsaco,
+        verify=verify,
+        dtype=dtype,
+        device=device,
+        translate_pointers=translate_pointers,
+        timeout_s=timeout,
+    )
+    with progress() as tell:
+        document = full_vm(options, tell)
+    sys.stdout.write(to_json(document) if json else report.replay(document))
+    raise typer.Exit(0 if document.output.accepted else 1)
+
+
+@app.command("profile")
+def profile_command(
+    capture: Folder = None,
+    runs: Annotated[
+        int, typer.Option("--runs", min=1, max=1000, help="Timing runs after one warm-up.")
+    ] = 3,
+    iterations: Annotated[
+        int, typer.Option("--iterations", min=1, max=10_000, help="Dispatches in each run.")
+    ] = 3,
+    counters: Annotated[
+        bool, typer.Option("--counters/--no-counters", help="Collect hardware counters.")
+    ] = True,
+    att: Annotated[
+        bool, typer.Option("--att/--no-att", help="Also take a thread trace of the kernel.")
+    ] = True,
+    hsaco: Annotated[
+        Path | None,
+        typer.Option("--hsaco", metavar="FILE", help="Profile this build of the kernel instead."),
+    ] = None,
+    ceilings: Annotated[
+        Ceilings, typer.Option(help="Roofs to compare with: measured where known, or datasheet.")
+    ] = Ceilings.measured,
+    translate_pointers: Annotated[
+        bool,
+        typer.Option(
+            "--translate-pointers", help="Move words in memory that point into code with the code."
+        ),
+    ] = False,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Where the run's folder with its files goes."),
+    ] = Path(run_folder.ROOT),
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds for each run."),
+    ] = 600.0,
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device", metavar="NAME", help="auto, rocm, virtual, or one by name: virtual:mi300x."
+        ),
+    ] = "auto",
+    json: Json = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print only the runtime in milliseconds.")
+    ] = False,
+) -> None:
+    """Roofline, counters, thread trace and verdict of the captured dispatch alone."""
+    from rocm_perf_lab.cli.output import print_profile
+    from rocm_perf_lab.replay.microscope import Options, profile_capture
+
+    options = Options(
+        capture=capture,
+        runs=runs,
+        iterations=iterations,
+        counters=counters,
+        att=att,
+        hsaco=hsaco,
+        ceilings=ceilings.value,
+        translate_pointers=translate_pointers,
+        timeout_s=timeout,
+        device=device,
+    )
+    with progress(quiet) as tell:
+        documents, folder = profile_capture(options, out, tell)
+    print_profile(documents.profile, folder, json, quiet)
+
+
+@app.command("diff")
+def diff_command(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A capture's folder.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another's.")],
+    json: Json = False,
+) -> None:
+    """Compare two captures.
+
+    Dispatch, arguments, regions and memory, with the first differing element. Exit code 1: they
+    differ.
+    """
+    from rocm_perf_lab.replay.diff import diff
+    from rocm_perf_lab.report import replay as report
+    from rocm_perf_lab.schema.common import to_json
+
+    document = diff(first, second)
+    sys.stdout.write(to_json(document) if json else report.diff(document))
+    raise typer.Exit(0 if document.same else 1)

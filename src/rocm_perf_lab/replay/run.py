@@ -1,0 +1,201 @@
+"""The jobs behind `rocm-perf replay`, each from a folder to a document."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from rocm_perf_lab import __version__, statistics
+from rocm_perf_lab.device.discover import Device
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.replay import session as sessions
+from rocm_perf_lab.replay.compare import TYPES, element_type
+from rocm_perf_lab.replay.format import MANIFEST, Capture, find_capture, open_capture
+from rocm_perf_lab.replay.session import ORIGINAL, ReplaySession, RunResult, Tell
+from rocm_perf_lab.schema.common import DeviceInfo, InputFile, Provenance
+from rocm_perf_lab.schema.replay import (
+    GpuTime,
+    Output,
+    OutputDifference,
+    ReplayDocument,
+    ReserveDocument,
+)
+from rocm_perf_lab.workflow.provenance import without_secrets
+
+
+@dataclass(frozen=True)
+class Options:
+    capture: Path | None = None
+    iterations: int = 10
+    warmup: int = 1
+    recopy: bool = True
+    cache: Literal["warm", "flush"] = "warm"
+    hsaco: Path | None = None
+    verify: str | None = None  # "exact", or a tolerance; None: each type's own
+    dtype: str | None = None
+    device: str | None = None
+    translate_pointers: bool = False
+    timeout_s: float | None = None
+
+
+def provenance_of(captures: Sequence[Capture], device: Device | None) -> Provenance:
+    """Of a run now where there is a device, else of reading only."""
+    import hashlib
+
+    shown = DeviceInfo(kind="unknown", name=None, architecture=None)
+    if device is not None:
+        shown = DeviceInfo(kind=device.kind, name=device.product, architecture=device.architecture)
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return Provenance(
+        tool_version=__version__,
+        command=without_secrets(["rocm-perf", *sys.argv[1:]]),
+        started=now if device else None,
+        host=platform.node() if device else None,
+        device=shown,
+        rocm=None,
+        inputs=[
+            InputFile(
+                path=str(capture.folder / MANIFEST),
+                sha256=hashlib.sha256((capture.folder / MANIFEST).read_bytes()).hexdigest(),
+            )
+            for capture in captures
+        ],
+    )
+
+
+def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
+    """Restore everything, dispatch as often as asked, compare every time."""
+    tolerance = _tolerance(options.verify)
+    if options.dtype is not None and element_type(options.dtype) is None:
+        raise UsageError(f"--dtype {options.dtype}: not known", hint=f"one of {', '.join(TYPES)}")
+    started = time.perf_counter()
+    with ReplaySession(
+        find_capture(options.capture),
+        device=options.device,
+        translate_pointers=options.translate_pointers,
+        timeout_s=options.timeout_s,
+        tell=tell,
+    ) as replay:
+        build = ORIGINAL if options.hsaco is None else replay.load(options.hsaco)
+        tell(f"replaying on {replay.device.name}")
+
+        def run(times: int, recopy: bool, first: bool = False) -> RunResult:
+            return replay.run(
+                [build] * times,
+                recopy=recopy,
+                flush=options.cache == "flush",
+                compare=not first,
+                dtype=options.dtype,
+                tolerance=tolerance,
+            )
+
+        if options.warmup:
+            run(options.warmup, recopy=True, first=True)
+        setup_s = time.perf_counter() - started
+        result = run(options.iterations, options.recopy)
+        capture = replay.capture
+        return ReplayDocument(
+            provenance=provenance_of([capture], replay.device),
+            capture=str(capture.folder),
+            kernel=capture.dispatch.kernel.demangled,
+            isa=capture.dispatch.isa,
+            hsaco=None if options.hsaco is None else str(options.hsaco),
+            iterations=options.iterations,
+            warmup=options.warmup,
+            recopy=options.recopy,
+            cache=options.cache,
+            gpu_time=_gpu_time(result.gpu_ns(build), replay.timing),
+            wall_s=result.wall_s,
+            setup_s=setup_s,
+            overhead_us=_overhead(result, build, replay.timing),
+            restored_bytes=result.written_bytes,
+            output=_output(result, build, options),
+            notes=_notes(result, build, [*capture.manifest.notes, *replay.notes]),
+        )
+
+
+def _tolerance(verify: str | None) -> float | None:
+    if verify is None or verify == "exact":
+        return None
+    try:
+        value = float(verify)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"--verify {verify}: neither `exact` nor a tolerance like 1e-5")
+    return value
+
+
+def _gpu_time(samples: list[float], kind: Literal["modelled", "measured"]) -> GpuTime:
+    column = np.array(samples)
+    return GpuTime(
+        kind=kind,
+        samples_ns=samples,
+        mean_ns=float(column.mean()),
+        median_ns=statistics.median(column),
+        min_ns=float(column.min()),
+        max_ns=float(column.max()),
+        ci95_ns=statistics.mean_interval95(column),
+    )
+
+
+def _overhead(result: RunResult, build: int, kind: str) -> float:
+    """What an iteration costs beside the kernel: its wall time where the GPU's is modelled."""
+    inside = sum(s.wall_s if kind == "modelled" else s.gpu_ns * 1e-9 for s in result.samples)
+    return 1e6 * max(0.0, result.wall_s - inside) / len(result.samples)
+
+
+def _output(result: RunResult, build: int, options: Options) -> Output:
+    outcomes = [sample.outcome for sample in result.samples if sample.outcome is not None]
+    judged = outcomes if options.recopy else outcomes[:1]
+    order = ("identical", "within_tolerance", "different")
+    worst = max(judged, key=lambda outcome: order.index(outcome["verdict"]))
+    verdict = worst["verdict"]
+    passing = order[:1] if options.verify == "exact" else order[:2]
+    return Output(
+        verdict=verdict,
+        accepted=verdict in passing,
+        compared_bytes=result.written_bytes,
+        distinct_outputs=len({outcome["digest"] for outcome in judged}),
+        diverged=None
+        if options.recopy
+        else any(o["digest"] != outcomes[0]["digest"] for o in outcomes),
+        differences=[OutputDifference(**row) for row in worst["differences"]],
+    )
+
+
+def _notes(result: RunResult, build: int, known: Sequence[str]) -> list[str]:
+    notes = [*known, *result.notes]
+    return list(dict.fromkeys(notes))
+
+
+def reserve_check(path: Path | None, device_name: str | None = None) -> ReserveDocument:
+    """Whether the captured addresses can be had in this machine's processes."""
+    with open_capture(find_capture(path), verify=False) as capture:
+        device = sessions.choose_device(capture.dispatch.isa, device_name)
+        ranges = sessions.capture_ranges(capture)
+        verdict: Literal["exact", "relocated", "failed"] = "exact"
+        reason: str | None = None
+        found = {"spans": 0, "bytes": 0}
+        try:
+            found = sessions.reserve_check(ranges, device, capture.dispatch.isa)
+        except sessions.AddressTaken as error:
+            verdict, reason = "relocated", error.message
+        except sessions.ReplayFailed as error:
+            verdict, reason = "failed", error.message
+        return ReserveDocument(
+            provenance=provenance_of([capture], device),
+            capture=str(capture.folder),
+            verdict=verdict,
+            spans=found["spans"],
+            bytes=found["bytes"],
+            reason=reason,
+        )
