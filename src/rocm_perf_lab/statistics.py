@@ -164,6 +164,40 @@ def paired_ratio(
     return Ratio(math.exp(float(np.median(values))), math.exp(low), math.exp(high), len(logs))
 
 
+def unpaired_ratio(
+    a: Sequence[float] | Column, b: Sequence[float] | Column, confidence: float = DEFAULT_CONFIDENCE
+) -> Ratio:
+    """Ratio of two sets of times that do not pair up: each side's centre by itself, the error
+    shared between them. Wider than pairs, since a drift between the sides cannot cancel.
+    """
+    sides = [np.log(_positive(side)) for side in (a, b)]
+    each = 1 - (1 - confidence) / 2
+    bounds = []
+    for values in sides:
+        low, high = centre_interval(values, each)
+        if len(values) > 1:
+            other_low, other_high = bootstrap_median_interval(values, each)
+            low, high = min(low, other_low), max(high, other_high)
+        bounds.append((low, high))
+    (a_low, a_high), (b_low, b_high) = bounds
+    middle = float(np.median(sides[0]) - np.median(sides[1]))
+    return Ratio(
+        math.exp(middle),
+        math.exp(a_low - b_high),
+        math.exp(a_high - b_low),
+        min(len(sides[0]), len(sides[1])),
+    )
+
+
+def _positive(samples: Sequence[float] | Column) -> Column:
+    values = np.asarray(samples, dtype=np.float64)
+    if not len(values):
+        raise ValueError("at least one time is needed")
+    if not np.all(np.isfinite(values)) or values.min() <= 0:
+        raise ValueError("times must be positive and finite")
+    return values
+
+
 def _log_ratios(a: Sequence[float] | Column, b: Sequence[float] | Column) -> Column:
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if len(first) != len(second) or len(first) < 2:
@@ -200,7 +234,15 @@ def gate(
 
     faster: the whole interval is above min_speedup; slower: below its reciprocal; same: between.
     """
-    found = paired_ratio(a, b, confidence)
+    return judge(paired_ratio(a, b, confidence), min_speedup, confidence)
+
+
+def judge(
+    found: Ratio,
+    min_speedup: float = DEFAULT_MIN_SPEEDUP,
+    confidence: float = DEFAULT_CONFIDENCE,
+) -> GateResult:
+    """The verdict that a ratio with its interval allows."""
     verdict = _verdict(found.low, found.high, min_speedup)
     sure = f"{confidence:.0%} interval {_text(found.low)} to {_text(found.high)}"
     bar = f"{min_speedup:g}x"

@@ -61,7 +61,16 @@ ALLOWED: dict[str, set[str]] = {
         "virtual",
         "workflow",
     },
-    "workflow": {"trace", "arch", "analyze", "schema", "collect", "codeobject", "device"},
+    "workflow": {
+        "trace",
+        "arch",
+        "statistics",
+        "analyze",
+        "schema",
+        "collect",
+        "codeobject",
+        "device",
+    },
 }
 
 STAND_IN = "virtual/rocprofv3"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from rocm_perf_lab.report.text import milliseconds, summary
 from rocm_perf_lab.schema.common import to_json
@@ -20,16 +20,20 @@ def print_profile(
     elif quiet:
         print(document.runtime_ms if document.runtime_ms is not None else document.host_wall_ms)
     else:
-        console = Console(highlight=False, markup=False, emoji=False)
-        with console.capture() as text:
-            console.print(summary(document))
-        # Table cells are padded; a pipe should not see it.
-        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in text.get().splitlines()))
+        print_rich(summary(document))
     warn_unstable(document)
     if folder is not None and not quiet:
         Console(stderr=True, highlight=False).print(
             f"files: {folder}", soft_wrap=True, markup=False
         )
+
+
+def print_rich(content: RenderableType) -> None:
+    console = Console(highlight=False, markup=False, emoji=False)
+    with console.capture() as text:
+        console.print(content)
+    # Table cells are padded; a pipe should not see it.
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in text.get().splitlines()))
 
 
 def warn_unstable(document: ProfileDocument) -> None:

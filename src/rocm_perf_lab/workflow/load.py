@@ -1,0 +1,53 @@
+"""A kept run's files, read back as documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.schema.analysis import AnalysisDocument
+from rocm_perf_lab.schema.common import Document
+from rocm_perf_lab.schema.dag import DagDocument
+from rocm_perf_lab.schema.profile import ProfileDocument
+from rocm_perf_lab.schema.roofline import RooflineDocument
+from rocm_perf_lab.schema.thread_trace import ThreadTraceDocument
+from rocm_perf_lab.workflow.documents import Documents
+
+D = TypeVar("D", bound=Document)
+
+MOST_BYTES = 1 << 30
+
+
+def load_documents(folder: Path) -> Documents:
+    profile = read_document(folder / "profile.json", ProfileDocument)
+    if profile is None:
+        raise BadInput(f"{folder} has no profile.json", hint="`rocm-perf runs` lists the runs")
+    return Documents(
+        profile=profile,
+        roofline=read_document(folder / "roofline.json", RooflineDocument),
+        dag=read_document(folder / "dag.json", DagDocument),
+        analysis=read_document(folder / "analysis.json", AnalysisDocument),
+        thread_trace=read_document(folder / "thread_trace.json", ThreadTraceDocument),
+    )
+
+
+def read_document(path: Path, model: type[D]) -> D | None:
+    """None where there is no such file; anything but a whole document is an error."""
+    try:
+        if not path.is_file():
+            return None
+        if path.stat().st_size > MOST_BYTES:
+            raise BadInput(f"{path} is larger than {MOST_BYTES >> 20} MiB: no file of a run is")
+        return model.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise BadInput(
+            f"{path} is not a {path.stem} document of this version: {where}: {first['msg']}",
+            hint="it was changed, or another version made it: `rocm-perf analyze` its traces again",
+        ) from None

@@ -1,0 +1,132 @@
+"""What a comparison may claim, and when a gate fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rocm_perf_lab.analyze import fail_on
+from rocm_perf_lab.analyze.compare import Comparison, Part, Samples, compare, whole
+from rocm_perf_lab.errors import UsageError
+
+
+def samples(*runs: list[float], modelled: bool = False, shapes: int = 1) -> Samples:
+    return Samples(tuple(np.array(run) for run in runs), modelled, shapes)
+
+
+def noisy(mean: float, count: int, seed: int, spread: float = 0.01) -> list[float]:
+    found = np.random.default_rng(seed).lognormal(np.log(mean), spread, count)
+    return [float(x) for x in found]
+
+
+def test_a_clear_difference_is_found_and_has_an_interval_that_holds_it() -> None:
+    found = compare(samples(noisy(10, 40, 1)), samples(noisy(8, 40, 2)))
+    assert found.verdict == "faster"
+    assert found.interval is not None and found.interval[0] < 1.25 < found.interval[1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_same_program_is_never_called_faster_or_slower(seed: int) -> None:
+    a, b = samples(noisy(10, 30, seed, 0.05)), samples(noisy(10, 30, seed + 100, 0.05))
+    assert compare(a, b).verdict in ("same", "inconclusive")
+
+
+def test_a_few_samples_are_no_proof_however_far_apart() -> None:
+    found = compare(samples([1.0, 1.1, 1.0]), samples([2.0, 2.1, 2.0]))
+    assert (found.verdict, found.interval) == ("inconclusive", None)
+    assert "too few" in found.reason
+
+
+def test_runs_that_disagree_with_each_other_decide_nothing() -> None:
+    # Within each run the samples are tight; from run to run they move more than A from B.
+    a = samples([1.00] * 20, [1.10] * 20)
+    b = samples([1.05] * 20, [1.15] * 20)
+    assert compare(a, b).verdict == "inconclusive"
+
+
+def test_unequal_numbers_of_samples_are_compared_unpaired() -> None:
+    found = compare(samples(noisy(10, 40, 1)), samples(noisy(5, 25, 2)))
+    assert (found.verdict, found.method) == ("faster", "unpaired")
+
+
+def test_equal_samples_are_the_same_however_few() -> None:
+    assert compare(samples([1.0]), samples([1.0])).verdict == "same"
+
+
+def test_modelled_and_measured_times_do_not_compare() -> None:
+    found = compare(samples([1.0] * 20), samples([2.0] * 20, modelled=True))
+    assert found.verdict == "inconclusive" and found.speedup is None
+
+
+def test_a_modelled_difference_within_the_models_error_is_no_verdict() -> None:
+    close = compare(samples([1.0], modelled=True), samples([1.1], modelled=True))
+    far = compare(samples([1.0], modelled=True), samples([2.0], modelled=True))
+    assert (close.verdict, far.verdict) == ("inconclusive", "slower")
+    assert close.modelled
+
+
+def test_the_runtime_counts_kernels_that_came_and_went() -> None:
+    same = Comparison("same", 1.0, (0.99, 1.01), 20, "pairs", "")
+    found = whole([Part(10, 10, same), Part(0, 10, None)])
+    assert found.speedup == pytest.approx(0.5) and found.verdict == "slower"
+    gone = whole([Part(10, 10, same), Part(10, 0, None)])
+    assert gone.speedup == pytest.approx(2.0) and gone.verdict == "faster"
+
+
+def test_the_runtime_is_open_while_a_kernel_in_it_is() -> None:
+    same = Comparison("same", 1.0, (0.99, 1.01), 20, "pairs", "")
+    few = Comparison("inconclusive", 1.0, None, 2, "pairs", "")
+    assert whole([Part(10, 10, same), Part(10, 10, few)]).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("rule", "limit", "above"),
+    [("runtime>5%", 1.05, True), ("runtime > 1.1x", 1.1, True), ("kernel:a.*b>=10%", 1.1, True)],
+)
+def test_rules_are_read(rule: str, limit: float, above: bool) -> None:
+    found = fail_on.parse(rule)
+    assert (found.limit, found.above) == (pytest.approx(limit), above)
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ("", "not a rule"),
+        ("runtime", "not a rule"),
+        ("runtime>5", "needs a unit"),
+        ("runtme>5%", "runtme is not compared"),
+        ("kernel:(>5%", "regular expression"),
+        ("runtime:x>5%", "no kernel name"),
+    ],
+)
+def test_a_rule_that_means_nothing_is_refused(rule: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        fail_on.parse(rule)
+
+
+@pytest.mark.parametrize(
+    ("interval", "outcome"),
+    [((0.80, 0.90), "failed"), ((0.90, 1.00), "undecided"), ((0.97, 1.00), "passed")],
+)
+def test_a_gate_fails_only_on_what_is_proven(interval: tuple[float, float], outcome: str) -> None:
+    time = Comparison("slower", 0.9, interval, 30, "pairs", "")
+    assert fail_on.judge_time(fail_on.parse("runtime>5%"), "it", time)[0] == outcome
+
+
+@pytest.mark.parametrize(("speedup", "outcome"), [(0.5, "failed"), (1.0, "passed")])
+def test_without_an_interval_the_estimate_decides_and_says_so(speedup: float, outcome: str) -> None:
+    time = Comparison("inconclusive", speedup, None, 3, "pairs", "")
+    found, reason = fail_on.judge_time(fail_on.parse("runtime>5%"), "it", time)
+    assert found == outcome and "too few" in reason
+
+
+def test_modelled_times_repeat_exactly_so_their_ratio_is_held_to_the_limit() -> None:
+    time = Comparison("inconclusive", 0.9, (0.7, 1.1), 1, "modelled", "", modelled=True)
+    assert fail_on.judge_time(fail_on.parse("runtime>5%"), "it", time)[0] == "failed"
+
+
+def test_amounts_are_absolute_or_relative() -> None:
+    more = fail_on.judge_amount(fail_on.parse("vgprs>0"), "k", 32, 40)
+    fell = fail_on.judge_amount(fail_on.parse("occupancy<-10%"), "k", 1.0, 0.5)
+    kept = fail_on.judge_amount(fail_on.parse("lds>1024"), "k", 0, 1024)
+    assert (more[0], fell[0], kept[0]) == ("failed", "failed", "passed")
