@@ -1,7 +1,6 @@
 #include "repeats.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -62,23 +61,9 @@ std::vector<uint8_t> Repeats::key_of(const Launch& launch) {
   return key;
 }
 
-// Four chains of words, each step a bijection: one changed word always shows.
 Repeats::Hash Repeats::hash(const std::vector<Range>& ranges) {
-  static constexpr uint64_t kOdd[4] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9, 0xd6e8feb86659fd93};
   Hash h{1, 2, 3, 4};
-  for (const Range& range : ranges) {
-    const auto* at = reinterpret_cast<const uint8_t*>(range.base);
-    const uint64_t bytes = range.end - range.base, whole = bytes & ~uint64_t{31};
-    auto step = [&h](const uint8_t* from) {
-      uint64_t word[4];
-      std::memcpy(word, from, sizeof word);
-      for (int i = 0; i < 4; ++i) h[i] = std::rotl(h[i] ^ word[i], 29) * kOdd[i];
-    };
-    for (uint64_t offset = 0; offset < whole; offset += 32) step(at + offset);
-    uint8_t last[32] = {};
-    std::memcpy(last, at + whole, bytes - whole);
-    step(last);
-  }
+  for (const Range& range : ranges) add_content(h, reinterpret_cast<const uint8_t*>(range.base), range.end - range.base);
   return h;
 }
 

@@ -7,9 +7,9 @@
 //   (the loop clears a counter, or copies the input anew), so does the result that was kept.
 #pragma once
 
-#include <array>
 #include <list>
 
+#include "content_hash.h"
 #include "launch.h"
 
 namespace gpu {
@@ -25,7 +25,7 @@ class Repeats {
   void watched(const Launch& launch, const DispatchResult& result);
 
  private:
-  using Hash = std::array<uint64_t, 4>;
+  using Hash = ContentHash;
   struct Record {
     std::vector<uint8_t> key;          // packet and arguments
     std::weak_ptr<CodeObject> object;  // a kernel of another object may come to the same address

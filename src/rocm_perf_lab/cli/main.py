@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("rocm_perf_lab.cli.explain", "Say what a bottleneck verdict means."),
     "run": ("rocm_perf_lab.cli.run", "Run a HIP program on a GPU, real or virtual."),
     "device": ("rocm_perf_lab.cli.device", "List the GPUs there are, real and virtual."),
+    "capture": ("rocm_perf_lab.cli.capture", "Keep one dispatch with all its memory."),
     "replay": ("rocm_perf_lab.cli.replay", "Run a captured kernel again, alone; compare captures."),
     "autotune": ("rocm_perf_lab.cli.autotune", "Find the fastest configuration of a program."),
     "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile HIP programs, with hipcc's own options."),

@@ -29,6 +29,8 @@ class Argument:
     type: str
     offset: int
     size: int
+    address_space: str = ""  # "" where the note does not say
+    access: str = ""
 
     @property
     def hidden(self) -> bool:
@@ -131,6 +133,8 @@ def _kernel(
                 type=_text(arg, ".type_name"),
                 offset=_number(arg, ".offset"),
                 size=_number(arg, ".size"),
+                address_space=_text(arg, ".address_space"),
+                access=_text(arg, ".actual_access") or _text(arg, ".access"),
             )
             for arg in _maps(entry.get(".args"))
         ),

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import zstandard
+
 from rocm_perf_lab.replay.format import (
     CODE_OBJECTS,
     DISPATCH,
@@ -83,21 +85,67 @@ def changes(folder: Path, name: str, before: bytes, after: bytes) -> list[Extent
     return extents
 
 
+def compress(folder: Path, regions: Sequence[Region]) -> list[Region]:
+    """Store the chunks of what was there before with zstd, each a frame that stands alone.
+
+    Extents begin at whole chunks of their file, so that several may refer to one frame.
+    """
+    packer = zstandard.ZstdCompressor(level=3)
+    frames: dict[tuple[str, int], tuple[int, int, int]] = {}  # chunk -> at, stored, its size
+    for name in sorted({e.file for region in regions for e in region.before if e.file}):
+        packed = folder / f"{name}.zst"
+        with (folder / name).open("rb") as source, os.fdopen(private_file(packed), "wb") as target:
+            at = end = 0
+            while data := source.read(CHUNK):
+                frame = packer.compress(data)
+                frames[name, at] = (end, len(frame), len(data))
+                target.write(frame)
+                at, end = at + len(data), end + len(frame)
+        packed.replace(folder / name)
+    return [
+        region.model_copy(update={"before": [p for e in region.before for p in _frames(e, frames)]})
+        for region in regions
+    ]
+
+
+def _frames(extent: Extent, frames: dict[tuple[str, int], tuple[int, int, int]]) -> list[Extent]:
+    if extent.file is None:
+        return [extent]
+    pieces = []
+    for inside in range(0, extent.size, CHUNK):
+        at, stored, size = frames[extent.file, extent.at + inside]
+        pieces.append(
+            Extent(
+                offset=extent.offset + inside,
+                size=size,
+                file=extent.file,
+                at=at,
+                stored=stored,
+                encoding="zstd",
+            )
+        )
+    return pieces
+
+
 def write_parts(
     folder: Path,
     dispatch: Dispatch,
     memory: MemoryRegions,
     code_objects: Sequence[LoadedCodeObject],
-    kernarg: bytes,
-    kernel: bytes,
+    kernarg: bytes | None = None,
+    kernel: bytes | None = None,
 ) -> None:
-    """Everything but the memory, which is there already, and the manifest."""
+    """Everything but the manifest and the memory, which is there already.
+
+    So may be the arguments and the kernel's code object.
+    """
     write_private(folder / DISPATCH, to_json(dispatch).encode())
     write_private(folder / REGIONS, memory.model_dump_json().encode())
     loaded = CodeObjects(code_objects=list(code_objects))
     write_private(folder / CODE_OBJECTS, to_json(loaded).encode())
-    write_private(folder / KERNARG, kernarg)
-    write_private(folder / KERNEL, kernel)
+    for name, data in ((KERNARG, kernarg), (KERNEL, kernel)):
+        if data is not None:
+            write_private(folder / name, data)
 
 
 def seal(

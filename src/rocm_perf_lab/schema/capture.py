@@ -60,7 +60,7 @@ class CodePointer(Model):
     address: Address = Field(description="where the word is")
     value: Address
     code_object: int = Field(ge=0, description="whose image it points into")
-    where: Literal["memory", "image"]
+    where: Literal["memory", "image", "kernarg"]
 
 
 class MemoryRegions(Model):
@@ -71,11 +71,12 @@ class MemoryRegions(Model):
 
 
 class Segment(Model):
-    """A writable part of a loaded image: module variables, static ones included."""
+    """A part of a loaded image that was or could be written: module variables, static ones too."""
 
     address: Address = Field(description="where it was loaded")
     size: Size
     linked_address: Count = Field(description="p_vaddr in the code object")
+    writable: bool = Field(default=True, description="false: only the host can have written it")
     before: list[Extent]
     after: list[Extent]
 
@@ -88,7 +89,7 @@ class LoadedCodeObject(Model):
     load_base: Address
     load_size: Count
     load_delta: int
-    segments: list[Segment] = Field(description="writable PT_LOAD ranges")
+    segments: list[Segment] = Field(description="writable PT_LOAD ranges, and others that changed")
 
 
 class CodeObjects(Model):

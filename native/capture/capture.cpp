@@ -1,0 +1,295 @@
+#include "capture.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+
+#include "code.h"
+#include "codeobject/elf.h"
+#include "gate.h"
+#include "hsa/amd_hsa_signal.h"
+#include "memory.h"
+#include "output.h"
+#include "snapshot.h"
+#include "tables.h"
+
+namespace capture {
+
+namespace {
+
+std::atomic<bool> done{false};
+std::atomic<bool> claimed{false};
+std::atomic<uint64_t> dispatches{0};
+std::mutex problem_mutex;
+std::vector<std::string>& problems = *new std::vector<std::string>;
+
+// The program may be several processes: the first to get there makes the capture.
+bool claim() {
+  if (claimed.exchange(true)) return false;
+  const int file = open((config().folder + "/claimed").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) {
+    done = true;
+    return false;
+  }
+  close(file);
+  return true;
+}
+
+struct Agents {
+  std::map<uint64_t, std::string> labels;
+  std::string lines;
+  unsigned gpus = 0, cpus = 0;
+};
+
+hsa_status_t on_isa(hsa_isa_t isa, void* data) {
+  uint32_t length = 0;
+  core.hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME_LENGTH, &length);
+  std::string name(length, '\0');
+  core.hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME, name.data());
+  *static_cast<std::string*>(data) = name.c_str();
+  return HSA_STATUS_INFO_BREAK;
+}
+
+hsa_status_t on_agent(hsa_agent_t agent, void* data) {
+  auto& agents = *static_cast<Agents*>(data);
+  hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
+  core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type);
+  char name[65] = {}, product[65] = {};
+  core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NAME, name);
+  core.hsa_agent_get_info_fn(agent, hsa_agent_info_t(HSA_AMD_AGENT_INFO_PRODUCT_NAME), product);
+  std::string isa;
+  const bool gpu = type == HSA_DEVICE_TYPE_GPU;
+  if (gpu) core.hsa_agent_iterate_isas_fn(agent, on_isa, &isa);
+  const std::string label = gpu ? "gpu:" + std::to_string(agents.gpus++) : "cpu:" + std::to_string(agents.cpus++);
+  agents.labels[agent.handle] = label;
+  agents.lines += "agent " + label + " " + hex(name) + " " + hex(product) + " " + hex(isa) + "\n";
+  return HSA_STATUS_SUCCESS;
+}
+
+std::string text(uint64_t value) { return " " + std::to_string(value); }
+
+// Code objects, and what of their loaded images can be written: module variables, constants too.
+struct Code {
+  LoadedCode loaded;
+  struct Segment { uint64_t linked; bool writable; Area area; };
+  std::vector<Segment> segments;
+};
+
+std::vector<Code> code_parts() {
+  std::vector<Code> list;
+  for (LoadedCode& loaded : loaded_code()) {
+    Code code{std::move(loaded), {}};
+    if (!code.loaded.image) {
+      note_problem("the file of a loaded code object could not be had: " + code.loaded.uri);
+    } else {
+      std::string error;
+      const std::string& image = *code.loaded.image;
+      const auto file = codeobject::elf::parse({reinterpret_cast<const uint8_t*>(image.data()), image.size()}, error);
+      if (!file) note_problem("a loaded code object cannot be read: " + error);
+      else
+        for (const auto& load : file->loads) {
+          if (load.execute || !load.memory_size) continue;
+          Code::Segment segment{load.address, load.write, {}};
+          segment.area.base = segment.area.read_at = load.address + uint64_t(code.loaded.delta);
+          segment.area.size = load.memory_size;
+          const std::string stem = "code_objects/" + std::to_string(list.size()) + "." + std::to_string(code.segments.size());
+          segment.area.before_name = stem + ".image.bin";
+          segment.area.after_name = stem + ".after.bin";
+          code.segments.push_back(std::move(segment));
+        }
+    }
+    list.push_back(std::move(code));
+  }
+  return list;
+}
+
+class OneCapture {
+ public:
+  OneCapture(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel) : queue_(queue), packet_(packet), kernel_(kernel) {
+    code_ = code_parts();
+    for (const Piece& piece : pieces()) {
+      Region region{piece, {}};
+      char name[32];
+      std::snprintf(name, sizeof name, "region_%llx.bin", static_cast<unsigned long long>(piece.base));
+      region.area.base = piece.base;
+      region.area.size = piece.size;
+      region.area.read_at = piece.read_at;
+      region.area.before_name = std::string("memory/") + name;
+      region.area.after_name = std::string("memory_after/") + name;
+      regions_.push_back(std::move(region));
+      bytes_ += piece.size;
+    }
+    for (const Code& code : code_) bytes_ += code.loaded.image ? code.loaded.image->size() : 0;
+  }
+
+  uint64_t bytes() const { return bytes_; }
+  size_t regions() const { return regions_.size(); }
+
+  bool before() {
+    for (const char* name : {"memory", "memory_after", "code_objects"}) mkdir((config().folder + "/" + name).c_str(), 0700);
+    for (size_t i = 0; i < code_.size(); ++i) {
+      if (!code_[i].loaded.image) continue;
+      File file("code_objects/" + std::to_string(i) + ".hsaco");
+      file.write(code_[i].loaded.image->data(), code_[i].loaded.image->size());
+      if (!file.close()) return false;
+    }
+    if (!read_arguments()) return false;
+    std::vector<CodeRange> ranges;
+    for (size_t i = 0; i < code_.size(); ++i)
+      if (code_[i].loaded.size) ranges.push_back({code_[i].loaded.base, code_[i].loaded.base + code_[i].loaded.size, i});
+    snapshot_ = std::make_unique<Snapshot>(std::move(ranges));
+    return each([&](Area& area) { return snapshot_->before(area); });
+  }
+
+  bool after() {
+    return each([&](Area& area) { return snapshot_->after(area); });
+  }
+
+  // All lines, under a name that says they are whole.
+  bool write(uint64_t index, uint64_t number) {
+    Agents agents;
+    core.hsa_iterate_agents_fn(on_agent, &agents);
+    const auto label = [&](uint64_t handle) {
+      const auto found = agents.labels.find(handle);
+      return found == agents.labels.end() ? std::string("-") : found->second;
+    };
+    std::string out = "version 1\n" + agents.lines;
+    out += "packet " + hex({reinterpret_cast<const char*>(&packet_), sizeof packet_}) + "\n";
+    out += "kernel " + hex(kernel_.name) + " " + hex(kernel_.demangled) + text(index) + text(number) + text(kernel_.kernarg_bytes) + " " +
+           label(queue_.agent.handle) + "\n";
+    out += "queue" + text(queue_.type) + text(queue_.size) + text(queue_.private_bytes) + text(queue_.group_bytes) + "\n";
+    for (size_t i = 0; i < snapshot_->files().size(); ++i) out += "file" + text(i) + " " + snapshot_->files()[i] + "\n";
+    for (size_t i = 0; i < code_.size(); ++i) {
+      const LoadedCode& loaded = code_[i].loaded;
+      out += "code" + text(i) + text(loaded.base) + text(loaded.size) + " " + std::to_string(loaded.delta) + " " + label(loaded.agent) + " " +
+             hex(loaded.uri) + text(loaded.image ? 1 : 0) + "\n";
+      for (const Code::Segment& segment : code_[i].segments) {
+        out += "segment" + text(segment.area.base) + text(segment.area.size) + text(segment.linked) + text(segment.writable) + " " +
+               hex(segment.area.failure) + "\n";
+        extents(out, segment.area);
+      }
+    }
+    for (const Region& region : regions_) {
+      out += "region" + text(region.piece.base) + text(region.piece.size) + " " + region.piece.kind + " " + label(region.piece.agent) +
+             text(region.piece.flags) + " " + hex(region.area.failure) + "\n";
+      extents(out, region.area);
+    }
+    for (const CodePointer& pointer : snapshot_->pointers()) out += "pointer" + text(pointer.address) + text(pointer.value) + text(pointer.code) + "\n";
+    out += "pointers" + text(snapshot_->pointer_count()) + "\n";
+    {
+      std::lock_guard lock(problem_mutex);
+      for (const std::string& problem : problems) out += "problem " + hex(problem) + "\n";
+    }
+    out += "end\n";
+    File file("native");
+    file.write(out.data(), out.size());
+    return file.close();
+  }
+
+ private:
+  struct Region { Piece piece; Area area; };
+
+  bool read_arguments() {
+    std::vector<char> bytes(kernel_.kernarg_bytes);
+    if (!bytes.empty()) {
+      const hsa_status_t status = core.hsa_memory_copy_fn(bytes.data(), packet_.kernarg_address, bytes.size());
+      if (status != HSA_STATUS_SUCCESS) note_problem("the kernel's arguments could not be read: HSA status " + std::to_string(status));
+    }
+    File file("kernarg.bin");
+    file.write(bytes.data(), bytes.size());
+    return file.close();
+  }
+
+  template <class Work> bool each(Work work) {
+    for (Region& region : regions_)
+      if (!work(region.area)) return false;
+    for (Code& code : code_)
+      for (Code::Segment& segment : code.segments)
+        if (!work(segment.area)) return false;
+    return true;
+  }
+
+  static void extents(std::string& out, const Area& area) {
+    for (const auto& [list, kind] : {std::pair{&area.before, "b"}, {&area.after, "a"}})
+      for (const Extent& extent : *list) out += kind + text(extent.offset) + text(extent.size) + " " + std::to_string(extent.file) + text(extent.at) + "\n";
+  }
+
+  Queue& queue_;
+  const hsa_kernel_dispatch_packet_t& packet_;
+  const Kernel& kernel_;
+  std::vector<Region> regions_;
+  std::vector<Code> code_;
+  uint64_t bytes_ = 0;
+  std::unique_ptr<Snapshot> snapshot_;
+};
+
+// The kernel, alone on the device, with a signal of ours. False: it stopped its queue.
+bool run(Queue& queue, hsa_kernel_dispatch_packet_t packet, hsa_signal_t signal, Writer writer) {
+  packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+  packet.completion_signal = signal;
+  writer(&packet, 1);
+  wait_zero(signal, [&] { return queue.failed != 0; });
+  return !queue.failed;
+}
+
+// As the device would have done it, times included.
+void complete(hsa_signal_t theirs, hsa_signal_t ours) {
+  if (!theirs.handle) return;
+  const auto* from = reinterpret_cast<const amd_signal_t*>(ours.handle);
+  auto* to = reinterpret_cast<amd_signal_t*>(theirs.handle);
+  to->start_ts = from->start_ts;
+  to->end_ts = from->end_ts;
+  core.hsa_signal_subtract_screlease_fn(theirs, 1);
+}
+
+void tell(const std::string& line) { append_line("status", line); }
+
+}  // namespace
+
+bool finished() { return done.load(std::memory_order_relaxed); }
+uint64_t count_dispatch() { return dispatches++; }
+
+bool is_target(const Kernel* kernel, uint64_t index) {
+  return kernel && !finished() && kernel->wanted && index == config().index && claim();
+}
+
+void note_problem(const std::string& reason) {
+  std::lock_guard lock(problem_mutex);
+  problems.push_back(reason);
+}
+
+void capture_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel, uint64_t index, uint64_t number,
+                      Writer writer) {
+  gate().close();
+  drain(queue, writer);
+  OneCapture one(queue, packet, kernel);
+  tell("found " + std::to_string(one.regions()) + " " + std::to_string(one.bytes()) + " " + hex(kernel.demangled));
+  const bool fits = one.bytes() <= config().max_bytes;
+  if (!fits) tell("refused");
+  if (fits && one.before()) {
+    const hsa_signal_t signal = make_signal(1);
+    if (!run(queue, packet, signal, writer)) {
+      tell("fault " + std::to_string(queue.failed));
+    } else {
+      tell("ran");
+      if (one.after() && one.write(index, number)) tell("captured");
+      complete(packet.completion_signal, signal);
+      core.hsa_signal_destroy_fn(signal);
+    }
+  } else {
+    writer(&packet, 1);
+  }
+  if (!write_error().empty()) tell("failed " + hex(write_error()));
+  done = true;
+  resume();
+  gate().open();
+  finish_drain();
+  release_deferred();
+}
+
+}  // namespace capture

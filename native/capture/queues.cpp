@@ -1,0 +1,290 @@
+#include "queues.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "capture.h"
+#include "code.h"
+#include "gate.h"
+#include "tables.h"
+
+namespace capture {
+
+namespace {
+
+constexpr uint16_t kSystemFences = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                                   HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+constexpr uint16_t kBarrier = HSA_PACKET_TYPE_BARRIER_AND | 1 << HSA_PACKET_HEADER_BARRIER | kSystemFences;
+constexpr auto kSlice = std::chrono::milliseconds(1);
+constexpr auto kCopyPatience = std::chrono::seconds(30);
+
+std::mutex registry_mutex;
+std::map<hsa_queue_t*, std::shared_ptr<Queue>>& registry = *new std::map<hsa_queue_t*, std::shared_ptr<Queue>>;
+
+hsa_signal_t hold{};  // zero but while a capture is under way: barriers behind the program's wait for it
+std::vector<std::thread>& drainers = *new std::vector<std::thread>;
+thread_local bool draining = false;
+
+// Copies that were started; told apart by their completion signals.
+struct Copy { hsa_signal_value_t value; std::vector<hsa_signal_t> after; };
+std::mutex copies_mutex;
+std::map<uint64_t, Copy>& copies = *new std::map<uint64_t, Copy>;
+
+hsa_barrier_and_packet_t barrier(hsa_signal_t completion, hsa_signal_t after = {}) {
+  hsa_barrier_and_packet_t packet;
+  std::memset(&packet, 0, sizeof packet);
+  packet.header = kBarrier;
+  packet.dep_signal[0] = after;
+  packet.completion_signal = completion;
+  return packet;
+}
+
+bool is_zero(hsa_signal_t signal) { return core.hsa_signal_load_scacquire_fn(signal) == 0; }
+
+void mark(Queue& queue, hsa_signal_t signal) {
+  std::lock_guard lock(queue.mutex);
+  queue.marks.push_back(signal);
+}
+
+// By a thread that waits in the queue's handler: it may write below the queue at once.
+void drain_here(Queue& queue, Writer writer) {
+  const hsa_signal_t signal = make_signal(1);
+  const hsa_barrier_and_packet_t packet = barrier(signal);
+  writer(&packet, 1);
+  mark(queue, signal);
+}
+
+// By a thread of our own, through the queue's front like any producer. It may have to wait for one
+// that is in the handler; that one then does the draining.
+void drain_through(const std::shared_ptr<Queue>& queue, hsa_signal_t signal) {
+  draining = true;
+  hsa_queue_t* q = queue->handle;
+  const uint64_t index = core.hsa_queue_add_write_index_scacq_screl_fn(q, 1);
+  while (index - core.hsa_queue_load_read_index_scacquire_fn(q) >= q->size) std::this_thread::sleep_for(kSlice);
+  hsa_barrier_and_packet_t packet = barrier(signal);
+  auto* slot = static_cast<char*>(q->base_address) + (index & (q->size - 1)) * 64;
+  std::memcpy(slot + 4, reinterpret_cast<const char*>(&packet) + 4, 60);
+  uint32_t head;
+  std::memcpy(&head, &packet, sizeof head);
+  __atomic_store_n(reinterpret_cast<uint32_t*>(slot), head, __ATOMIC_RELEASE);
+  core.hsa_signal_store_screlease_fn(q->doorbell_signal, hsa_signal_value_t(index));
+}
+
+bool drained(Queue& queue) {
+  if (queue.failed) return true;
+  std::lock_guard lock(queue.mutex);
+  if (std::any_of(queue.marks.begin(), queue.marks.end(), is_zero)) return true;
+  return std::any_of(queue.blockers.begin(), queue.blockers.end(),
+                     [](const Queue::Blocker& b) { return is_zero(b.reached) && !is_zero(b.passed); });
+}
+
+std::vector<std::shared_ptr<Queue>> all_queues() {
+  std::vector<std::shared_ptr<Queue>> list;
+  std::lock_guard lock(registry_mutex);
+  for (const auto& [handle, queue] : registry) list.push_back(queue);
+  return list;
+}
+
+// A copy that still waits for something has not begun, and what it waits for is held.
+bool under_way(uint64_t completion, const Copy& copy) {
+  if (core.hsa_signal_load_scacquire_fn({completion}) < copy.value) return false;
+  return std::all_of(copy.after.begin(), copy.after.end(), is_zero);
+}
+
+void wait_for_copies() {
+  const auto deadline = std::chrono::steady_clock::now() + kCopyPatience;
+  while (std::chrono::steady_clock::now() < deadline) {
+    {
+      std::lock_guard lock(copies_mutex);
+      if (std::none_of(copies.begin(), copies.end(), [](const auto& entry) { return under_way(entry.first, entry.second); })) return;
+    }
+    std::this_thread::sleep_for(kSlice);
+  }
+  note_problem("a copy was still under way after 30 s");
+}
+
+void forget_copy(hsa_signal_t signal) {
+  std::lock_guard lock(copies_mutex);
+  copies.erase(signal.handle);
+}
+
+void copy_started(uint32_t count, const hsa_signal_t* after, hsa_signal_t completion) {
+  if (finished() || !completion.handle) return;
+  Copy copy{core.hsa_signal_load_scacquire_fn(completion), {after, after + count}};
+  std::lock_guard lock(copies_mutex);
+  std::erase_if(copies, [](const auto& entry) { return core.hsa_signal_load_scacquire_fn({entry.first}) < entry.second.value; });
+  copies[completion.handle] = std::move(copy);
+}
+
+hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size, uint32_t count,
+                        const hsa_signal_t* after, hsa_signal_t done) {
+  const Gate::Inside inside(gate());
+  copy_started(count, after, done);
+  return amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, size, count, after, done);
+}
+
+hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size, uint32_t count,
+                                  const hsa_signal_t* after, hsa_signal_t done, hsa_amd_sdma_engine_id_t engine, bool force) {
+  const Gate::Inside inside(gate());
+  copy_started(count, after, done);
+  return amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, size, count, after, done, engine, force);
+}
+
+hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset, const hsa_pitched_ptr_t* from,
+                             const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent, hsa_amd_copy_direction_t direction,
+                             uint32_t count, const hsa_signal_t* after, hsa_signal_t done) {
+  const Gate::Inside inside(gate());
+  copy_started(count, after, done);
+  return amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, count, after, done);
+}
+
+hsa_status_t signal_destroy(hsa_signal_t signal) {
+  forget_copy(signal);
+  return core.hsa_signal_destroy_fn(signal);
+}
+
+bool waits(const void* packet) {
+  uint16_t header;
+  std::memcpy(&header, packet, sizeof header);
+  const unsigned type = header & 0xff;
+  if (type == HSA_PACKET_TYPE_VENDOR_SPECIFIC) return true;
+  if (type != HSA_PACKET_TYPE_BARRIER_AND && type != HSA_PACKET_TYPE_BARRIER_OR) return false;
+  hsa_barrier_and_packet_t barrier;
+  std::memcpy(&barrier, packet, sizeof barrier);
+  return std::any_of(std::begin(barrier.dep_signal), std::end(barrier.dep_signal),
+                     [](hsa_signal_t signal) { return signal.handle && !is_zero(signal); });
+}
+
+void pass_on_between_barriers(Queue& queue, const void* packet, Writer writer) {
+  const Queue::Blocker blocker{make_signal(1), make_signal(1)};
+  const hsa_barrier_and_packet_t first = barrier(blocker.reached), last = barrier(blocker.passed, hold);
+  {
+    std::lock_guard lock(queue.mutex);
+    while (!queue.blockers.empty() && is_zero(queue.blockers.front().passed)) {
+      for (hsa_signal_t signal : {queue.blockers.front().reached, queue.blockers.front().passed}) core.hsa_signal_destroy_fn(signal);
+      queue.blockers.pop_front();
+    }
+    queue.blockers.push_back(blocker);
+  }
+  writer(&first, 1);
+  writer(packet, 1);
+  writer(&last, 1);
+}
+
+void on_packet(Queue& queue, const void* packet, Writer writer) {
+  hsa_kernel_dispatch_packet_t dispatch;
+  std::memcpy(&dispatch, packet, sizeof dispatch);
+  if ((dispatch.header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+    forget_copy(dispatch.completion_signal);
+    uint64_t index = 0;
+    const auto kernel = launched(dispatch.kernel_object, index);
+    const uint64_t number = count_dispatch();
+    if (is_target(kernel.get(), index)) {
+      capture_dispatch(queue, dispatch, *kernel, index, number, writer);
+      return;
+    }
+  }
+  gate().enter([&] { drain_here(queue, writer); });
+  if (!finished() && waits(packet)) pass_on_between_barriers(queue, packet, writer);
+  else writer(packet, 1);
+  gate().leave();
+}
+
+void on_packets(const void* list, uint64_t count, uint64_t, void* data, Writer writer) {
+  // After the capture nothing is looked at but the numbers of launches.
+  if (draining) return writer(list, count);
+  for (uint64_t i = 0; i < count; ++i) on_packet(*static_cast<Queue*>(data), static_cast<const char*>(list) + 64 * i, writer);
+}
+
+void on_queue_error(hsa_status_t status, hsa_queue_t* handle, void* data) {
+  auto& queue = *static_cast<Queue*>(data);
+  queue.failed = int(status);
+  if (queue.on_error) queue.on_error(status, handle, queue.error_data);
+}
+
+hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, void (*on_error)(hsa_status_t, hsa_queue_t*, void*),
+                          void* data, uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** out) {
+  auto queue = std::make_shared<Queue>();
+  queue->agent = agent;
+  queue->type = type;
+  queue->private_bytes = private_bytes;
+  queue->group_bytes = group_bytes;
+  queue->on_error = on_error;
+  queue->error_data = data;
+  // Without a callback of the program's the runtime has its own way of ending.
+  const auto callback = on_error ? on_queue_error : nullptr;
+  hsa_status_t status =
+      amd.hsa_amd_queue_intercept_create_fn(agent, size, type, callback, queue.get(), private_bytes, group_bytes, out);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  queue->handle = *out;
+  queue->size = (*out)->size;
+  status = amd.hsa_amd_queue_intercept_register_fn(*out, on_packets, queue.get());
+  if (status != HSA_STATUS_SUCCESS) return status;
+  if (!hold.handle) hold = make_signal(0);
+  // Kept for good: packets may still come through while a queue is destroyed.
+  static auto* kept = new std::vector<std::shared_ptr<Queue>>;
+  std::lock_guard lock(registry_mutex);
+  kept->push_back(queue);
+  registry[*out] = std::move(queue);
+  return status;
+}
+
+hsa_status_t queue_destroy(hsa_queue_t* handle) {
+  const Gate::Inside inside(gate());
+  {
+    std::lock_guard lock(registry_mutex);
+    registry.erase(handle);
+  }
+  return core.hsa_queue_destroy_fn(handle);
+}
+
+}  // namespace
+
+hsa_signal_t make_signal(int64_t value) {
+  hsa_signal_t signal{};
+  core.hsa_signal_create_fn(value, 0, nullptr, &signal);
+  return signal;
+}
+
+void wait_zero(hsa_signal_t signal, const std::function<bool()>& give_up) {
+  // In the runtime's ticks: short, so that whoever has to give up does.
+  while (core.hsa_signal_wait_scacquire_fn(signal, HSA_SIGNAL_CONDITION_LT, 1, 10'000'000, HSA_WAIT_STATE_BLOCKED) > 0)
+    if (give_up()) return;
+}
+
+void drain(Queue& own, Writer writer) {
+  core.hsa_signal_store_screlease_fn(hold, 1);
+  drain_here(own, writer);
+  const auto queues = all_queues();
+  for (const auto& queue : queues) {
+    if (queue.get() == &own || queue->failed) continue;
+    const hsa_signal_t signal = make_signal(1);
+    mark(*queue, signal);
+    drainers.emplace_back(drain_through, queue, signal);
+  }
+  gate().ask();
+  for (const auto& queue : queues)
+    while (!drained(*queue)) std::this_thread::sleep_for(kSlice);
+  wait_for_copies();
+}
+
+void resume() { core.hsa_signal_store_screlease_fn(hold, 0); }
+
+void finish_drain() {
+  for (std::thread& thread : drainers) thread.join();
+  drainers.clear();
+}
+
+void hook_queues() {
+  hook(&CoreApiTable::hsa_queue_create_fn, queue_create);
+  hook(&CoreApiTable::hsa_queue_destroy_fn, queue_destroy);
+  hook(&CoreApiTable::hsa_signal_destroy_fn, signal_destroy);
+  hook(&AmdExtTable::hsa_amd_memory_async_copy_fn, async_copy);
+  hook(&AmdExtTable::hsa_amd_memory_async_copy_on_engine_fn, async_copy_on_engine);
+  hook(&AmdExtTable::hsa_amd_memory_async_copy_rect_fn, async_copy_rect);
+}
+
+}  // namespace capture

@@ -1,0 +1,45 @@
+// The program's queues, with an intercept queue in front of each.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "hsa/hsa_api_trace.h"
+
+namespace capture {
+
+using Writer = hsa_amd_queue_intercept_packet_writer;
+
+struct Queue {
+  hsa_queue_t* handle = nullptr;
+  hsa_agent_t agent{};
+  uint32_t size = 0, type = 0, private_bytes = 0, group_bytes = 0;
+  void (*on_error)(hsa_status_t, hsa_queue_t*, void*) = nullptr;
+  void* error_data = nullptr;
+  std::atomic<int> failed{0};  // the status that stopped it
+
+  // A barrier that was not yet satisfied when it was passed on, between two barriers of ours: what
+  // came before it has run once `reached` is zero, and nothing behind it runs before `passed` is.
+  struct Blocker { hsa_signal_t reached, passed; };
+  std::mutex mutex;
+  std::deque<Blocker> blockers;
+  std::vector<hsa_signal_t> marks;  // of the draining under way; zero: everything before has run
+};
+
+void hook_queues();
+
+// From a handler of `own`, with the gate closed: returns when no queue runs anything, copies included.
+void drain(Queue& own, Writer writer);
+// Lets queues that wait behind a barrier go on.
+void resume();
+// After the gate was opened: nothing of a draining is left under way.
+void finish_drain();
+
+hsa_signal_t make_signal(int64_t value);
+void wait_zero(hsa_signal_t signal, const std::function<bool()>& give_up);
+
+}  // namespace capture

@@ -1,0 +1,109 @@
+"""`rocm-perf capture`: keep one dispatch of a program with all the memory it could reach."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rocm_perf_lab.cli.progress import progress
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def capture(
+    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to run.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARGS", help="Its arguments.", show_default=False),
+    ] = None,
+    kernel: Annotated[
+        str,
+        typer.Option(
+            "--kernel",
+            metavar="REGEX",
+            help="The kernel to capture, by its name, mangled or not.",
+            show_default=False,
+        ),
+    ] = ...,  # type: ignore[assignment]
+    index: Annotated[
+        int, typer.Option("--index", metavar="N", min=0, help="Which of its launches, from 0.")
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="The capture's folder; else a new one under .rocpd_capture/.",
+            show_default=False,
+        ),
+    ] = None,
+    max_size: Annotated[
+        str | None,
+        typer.Option(
+            "--max-size",
+            metavar="SIZE",
+            help="Refuse, before writing, what could become larger: 500M, 8G.",
+            show_default=False,
+        ),
+    ] = None,
+    compress: Annotated[
+        bool, typer.Option("--compress", help="Store memory with zstd: smaller, slower.")
+    ] = False,
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds for the program."),
+    ] = 600.0,
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device", metavar="NAME", help="auto, rocm, virtual, or one by name: virtual:mi300x."
+        ),
+    ] = "auto",
+    json: Annotated[
+        bool, typer.Option("--json", help="Print only JSON (manifest.json) on stdout.")
+    ] = False,
+) -> None:
+    """Capture one dispatch of a HIP program.
+
+    The program runs to its end. Everything the GPU could reach is kept as it was before the
+    kernel ran, and what the kernel changed. `rocm-perf replay` runs it again. A capture holds the
+    program's data: only you can read its files.
+    """
+    from rocm_perf_lab.replay import capture as work
+    from rocm_perf_lab.schema.common import to_json
+
+    options = work.Options(
+        program=program,
+        arguments=tuple(arguments or ()),
+        kernel=kernel,
+        index=index,
+        out=out,
+        max_bytes=work.parse_size(max_size) if max_size is not None else None,
+        timeout_s=timeout,
+        device=device,
+        compress=compress,
+    )
+    with progress() as tell:
+        made = work.capture_program(options, tell)
+    if made.warning:
+        print(f"warning: {made.warning}", file=sys.stderr)
+    if json:
+        sys.stdout.write(to_json(made.manifest))
+        return
+    totals = made.manifest.totals
+    print(f"captured {made.manifest.kernel}")
+    print(
+        f"  {totals.regions} regions of {work.size_text(totals.region_bytes)}, "
+        f"{work.size_text(totals.changed_bytes)} of it changed by the kernel"
+    )
+    print(f"  {work.size_text(totals.stored_bytes)} stored in {made.folder}")
+    for note in made.manifest.notes:
+        print(f"  note: {note}")
+    if not made.manifest.complete:
+        print("  incomplete, a replay will refuse it:")
+        for reason in made.manifest.reasons:
+            print(f"  - {reason}")
