@@ -265,8 +265,9 @@ void note_problem(const std::string& reason) {
 
 void capture_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel, uint64_t index, uint64_t number,
                       Writer writer) {
+  drain_own(queue, writer);
   gate().close();
-  drain(queue, writer);
+  drain_others(queue);
   OneCapture one(queue, packet, kernel);
   tell("found " + std::to_string(one.regions()) + " " + std::to_string(one.bytes()) + " " + hex(kernel.demangled));
   const bool fits = one.bytes() <= config().max_bytes;

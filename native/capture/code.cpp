@@ -57,8 +57,12 @@ void match(std::vector<std::shared_ptr<Kernel>>& list) {
   on_large_stack([&] {
     try {
       const std::regex pattern(config().regex, std::regex::ECMAScript);
-      for (auto& kernel : list)
+      // The runtime's own kernels only for who asks for them.
+      const bool helpers = config().regex.find("rocclr") != std::string::npos;
+      for (auto& kernel : list) {
+        if (!helpers && kernel->name.compare(0, 13, "__amd_rocclr_") == 0) continue;
         kernel->wanted = std::regex_search(kernel->name, pattern) || std::regex_search(kernel->demangled, pattern);
+      }
     } catch (const std::regex_error& error) {
       append_line("problem", "regex " + hex(error.what()));
     }

@@ -1,6 +1,8 @@
 #include "output.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,8 +67,27 @@ File::File(std::string name) : name_(std::move(name)) {
 
 File::~File() { close(); }
 
+// A file that reaches the user's limit is an error to tell, not a reason to end the program.
+class WithoutSizeSignal {
+ public:
+  WithoutSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~WithoutSizeSignal() {
+    const timespec none{};
+    while (sigtimedwait(&signal_, nullptr, &none) > 0) {}
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t signal_, before_;
+};
+
 bool File::write(const void* data, size_t size) {
   if (descriptor_ < 0 || !write_error().empty()) return false;
+  const WithoutSizeSignal quiet;
   const char* at = static_cast<const char*>(data);
   while (size) {
     const ssize_t wrote = ::write(descriptor_, at, size);

@@ -255,9 +255,13 @@ void wait_zero(hsa_signal_t signal, const std::function<bool()>& give_up) {
     if (give_up()) return;
 }
 
-void drain(Queue& own, Writer writer) {
-  core.hsa_signal_store_screlease_fn(hold, 1);
+void drain_own(Queue& own, Writer writer) {
   drain_here(own, writer);
+  wait_zero(own.marks.back(), [&] { return own.failed != 0; });
+}
+
+void drain_others(Queue& own) {
+  core.hsa_signal_store_screlease_fn(hold, 1);
   const auto queues = all_queues();
   for (const auto& queue : queues) {
     if (queue.get() == &own || queue->failed) continue;
@@ -267,7 +271,7 @@ void drain(Queue& own, Writer writer) {
   }
   gate().ask();
   for (const auto& queue : queues)
-    while (!drained(*queue)) std::this_thread::sleep_for(kSlice);
+    while (queue.get() != &own && !drained(*queue)) std::this_thread::sleep_for(kSlice);
   wait_for_copies();
 }
 

@@ -32,8 +32,11 @@ struct Queue {
 
 void hook_queues();
 
-// From a handler of `own`, with the gate closed: returns when no queue runs anything, copies included.
-void drain(Queue& own, Writer writer);
+// From a handler of `own`: returns when everything before it on this queue has run. The gate is still
+// open, because what the queue waits for may yet have to come.
+void drain_own(Queue& own, Writer writer);
+// With the gate closed: returns when no other queue runs anything, copies included.
+void drain_others(Queue& own);
 // Lets queues that wait behind a barrier go on.
 void resume();
 // After the gate was opened: nothing of a draining is left under way.
