@@ -77,7 +77,7 @@ STAND_IN = "virtual/rocprofv3"
 
 # Rooms whose modules must not touch files, processes or the environment.
 PURE = {"analyze", "statistics"}
-IMPURE_MODULES = {"os", "subprocess", "sqlite3", "shutil", "tempfile", "socket", "sys"}
+IMPURE_MODULES = {"os", "subprocess", "sqlite3", "shutil", "tempfile", "socket", "sys", "pathlib", "io"}
 
 
 def rooms() -> list[str]:
