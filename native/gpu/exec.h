@@ -92,10 +92,12 @@ class Program {
   Arch arch() const { return arch_; }
   uint64_t base() const { return base_; }
   uint64_t end() const { return end_; }
+  // How many programs were made before: tells code apart that was loaded to the same place.
+  uint64_t serial() const { return serial_; }
 
  private:
   struct Storage;
-  uint64_t base_, end_;
+  uint64_t base_, end_, serial_;
   Arch arch_;
   std::unique_ptr<Storage> storage_;
 };

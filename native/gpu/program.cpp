@@ -108,6 +108,8 @@ class Pool final : public ConstantRows {
   std::unordered_map<uint64_t, uint32_t*> vectors_, scalars_;
 };
 
+std::atomic<uint64_t> next_serial{0};
+
 }  // namespace
 
 struct Program::Storage {
@@ -121,7 +123,7 @@ struct Program::Storage {
 };
 
 Program::Program(uint64_t base, uint64_t end, Arch arch)
-    : base_(base), end_(base + ((end - base) & ~uint64_t(3))), arch_(arch), storage_(std::make_unique<Storage>()) {
+    : base_(base), end_(base + ((end - base) & ~uint64_t(3))), serial_(next_serial.fetch_add(1)), arch_(arch), storage_(std::make_unique<Storage>()) {
   Storage& s = *storage_;
   s.slots = size_t(end_ - base_) / 4;
   // Zeroed by the system page by page, so untouched code costs nothing.

@@ -108,7 +108,7 @@ SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
   for (uint32_t x = 0; x < xccs; ++x) {
     if (input.groups[x].empty()) continue;
     if (!state.memory[x]) state.memory[x] = std::make_unique<XccMemory>(input.device, input.parameters, state.mall.get());
-    state.memory[x]->begin(input.parameters.l2_kept_between_dispatches != 0);
+    state.memory[x]->begin(input.parameters.l2_kept_between_dispatches != 0, input.keep_instructions);
     running[x] = std::make_unique<XccSimulation>(input, x, state);
     used.push_back(x);
     for (const GroupTrace* group : input.groups[x]) steps += group->steps();

@@ -9,7 +9,8 @@
 namespace gpu {
 namespace {
 
-constexpr uint64_t kCodeBase = uint64_t{1} << 31;  // below every canonical address
+// Code lies above every canonical address, each program in a place of its own: a line has 39 bits.
+constexpr uint64_t kCodeBase = uint64_t{1} << 38, kCodeBytes = uint64_t{1} << 26, kCodePlaces = kCodeBase / kCodeBytes / 2;
 
 bool between(InstClass cls, InstClass first, InstClass last) { return cls >= first && cls <= last; }
 
@@ -54,13 +55,13 @@ RegisterSpan span_of(const Source& source, OpType type, uint32_t width) {
 }  // namespace
 
 StaticTable::StaticTable(const Program& program, const Parameters& parameters)
-    : base_(program.base()), arch_(program.arch()), parameters_(parameters), ids_(size_t(program.end() - program.base()) / 4 + 4) {}
+    : base_(program.base()), code_at_(kCodeBase + program.serial() % kCodePlaces * kCodeBytes), arch_(program.arch()), parameters_(parameters), ids_(size_t(program.end() - program.base()) / 4 + 4) {}
 
 uint32_t StaticTable::add(const Inst& inst, size_t slot) {
   const OpInfo& op = op_table[inst.op];
   StaticInst s;
   s.pc = inst.pc;
-  s.fetch_address = kCodeBase + inst.pc - base_;
+  s.fetch_address = code_at_ + inst.pc - base_;
   s.cls = op.cls;
   s.words = inst.words;
   s.unit = unit_of(op.cls, op.name);

@@ -44,7 +44,7 @@ class StaticTable {
  private:
   uint32_t add(const Inst& inst, size_t slot);
 
-  uint64_t base_;
+  uint64_t base_, code_at_;
   Arch arch_;
   const Parameters& parameters_;
   std::vector<uint32_t> ids_;  // per word of code, id + 1

@@ -262,7 +262,7 @@ uint64_t XccMemory::write_back() {
   return work >> FluidPipe::kShift;
 }
 
-void XccMemory::begin(bool keep_l2) {
+void XccMemory::begin(bool keep_l2, bool keep_instructions) {
   std::fill(channels.begin(), channels.end(), TccCounts{});
   std::fill(sqcs.begin(), sqcs.end(), SqcCounts{});
   std::fill(channel_pipes_.begin(), channel_pipes_.end(), FluidPipe{});
@@ -270,11 +270,12 @@ void XccMemory::begin(bool keep_l2) {
   mall_pipe_ = hbm_pipe_ = {};
   hbm_reads = mall_hits = 0;
   fabric.clear();
-  // Scalar and instruction caches are invalidated at every launch.
+  // A launch invalidates the scalar caches. Instructions stay: the runtime invalidates them itself
+  // when it has loaded code, and lines of other code have other tags here.
   for (auto* caches : {&scalar_, &instruction_})
     for (SmallCache& cache : *caches) {
       clear_touched(cache.ready, cache.tags);
-      cache.tags.clear();
+      if (caches == &scalar_ || !keep_instructions) cache.tags.clear();
     }
   clear_touched(ready_, l2_);
   if (keep_l2) return;

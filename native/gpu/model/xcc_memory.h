@@ -68,7 +68,7 @@ class XccMemory {
   // End of the dispatch: dirty lines go to memory; the cycles that takes.
   uint64_t write_back();
   // Before a dispatch: counters and pipes at zero, caches as they are between dispatches.
-  void begin(bool keep_l2);
+  void begin(bool keep_l2, bool keep_instructions);
 
   std::vector<TccCounts> channels;
   std::vector<SqcCounts> sqcs;
