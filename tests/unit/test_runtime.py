@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.analyze.runtime import is_helper, measure, stability
+from rocm_perf_lab.analyze.kernel_class import is_helper, kernel_class
+from rocm_perf_lab.analyze.runtime import Select, dominated, measure, stability
 from rocm_perf_lab.errors import BadInput
 from support.traces import TraceBuilder
 
@@ -39,17 +40,62 @@ def test_only_the_runtimes_own_kernels_are_helpers(name: str, helper: bool) -> N
 def test_runtime_is_the_sum_of_dispatch_times_of_the_users_kernels() -> None:
     found = measure([run(("a", 1), ("__amd_rocclr_fillBuffer", 9), ("b", 2), ("a", 1)).build()])
     assert found.runtime_ms == 4.0
-    assert [(k.name, k.dispatches, k.total_ms, k.share) for k in found.kernels] == [
-        ("a", 2, 2.0, 0.5),
-        ("b", 1, 2.0, 0.5),
-        ("__amd_rocclr_fillBuffer", 1, 9.0, None),
+    assert [(k.name, k.dispatches, k.total_ms) for k in found.kernels] == [
+        ("__amd_rocclr_fillBuffer", 1, 9.0),
+        ("a", 2, 2.0),
+        ("b", 1, 2.0),
     ]
 
 
-def test_the_longest_dispatch_makes_the_dominant_kernel() -> None:
-    found = measure([run(("often", 1), ("often", 1), ("often", 1), ("long", 2)).build()])
+def test_the_runtimes_own_kernels_have_their_share_and_shares_add_up() -> None:
+    found = measure([run(("a", 1), ("__amd_rocclr_fillBuffer", 1), ("a", 2)).build()])
+    assert [(k.name, k.kind, k.share) for k in found.kernels] == [
+        ("a", "user", 0.75),
+        ("__amd_rocclr_fillBuffer", "runtime", 0.25),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("ncclDevKernel_Generic(ncclDevComm*, unsigned long, ncclWork*)", "collective"),
+        ("void vllm::cross_device_reduce_1stage<__hip_bfloat16, 8>(...)", "collective"),
+        ("mscclKernel_Sum_half_LL", "collective"),
+        ("block_all_reduce_sum_f32_kernel(float*, float*)", "user"),
+        ("void reduce_kernel<512, 1>(ReduceOp)", "user"),
+        ("__amd_rocclr_copyBuffer", "runtime"),
+    ],
+)
+def test_kernels_are_the_users_the_runtimes_or_a_collectives(name: str, kind: str) -> None:
+    assert kernel_class(name) == kind
+
+
+@pytest.mark.parametrize(
+    ("by", "path_ns", "name", "words"),
+    [
+        ("path", {"often": 3 * MS, "long": 2 * MS}, "often", "largest part of the critical path"),
+        ("path", {"often": 1 * MS, "long": 2 * MS}, "long", "largest part of the critical path"),
+        ("path", None, "often", "largest total time"),
+        ("path", {}, "often", "none of them is on the critical path"),
+        ("total", None, "often", "largest total time"),
+        ("longest", {"often": 3 * MS}, "long", "longest single dispatch"),
+    ],
+)
+def test_which_kernel_dominates_and_that_it_says_why(
+    by: Select, path_ns: dict[str, int] | None, name: str, words: str
+) -> None:
+    found = dominated(
+        measure([run(("often", 1), ("often", 1), ("often", 1), ("long", 2)).build()]), by, path_ns
+    )
     assert found.dominant is not None
-    assert found.kernels[found.dominant].name == "long"
+    assert found.kernels[found.dominant].name == name
+    assert words in found.selection
+
+
+def test_a_kernels_figures_are_over_the_runs_that_launched_it() -> None:
+    runs = [run(("a", 1)).build(), run(("a", 1)).build(), run(("a", 1), ("b", 4)).build()]
+    found = {k.name: (k.dispatches, k.total_ms, k.share) for k in measure(runs).kernels}
+    assert found == {"b": (1, 4.0, 0.8), "a": (1, 1.0, 0.2)}
 
 
 def test_if_only_helpers_ran_the_longest_of_them_is_taken_and_it_says_so() -> None:
@@ -114,9 +160,14 @@ def test_stability_by_coefficient_of_variation(values: list[float], label: str |
 
 
 def test_the_interval_is_students() -> None:
-    # n = 3, mean 2, stddev 1: t(0.975, 2) = 4.303
-    found = stability(np.array([1.0, 2.0, 3.0]))
-    assert found.ci95_ms == pytest.approx((2 - 4.303 / 3**0.5, 2 + 4.303 / 3**0.5))
+    # n = 3, mean 5, stddev 1: t(0.975, 2) = 4.303
+    found = stability(np.array([4.0, 5.0, 6.0]))
+    assert found.ci95_ms == pytest.approx((5 - 4.303 / 3**0.5, 5 + 4.303 / 3**0.5))
+
+
+def test_no_interval_of_a_time_begins_below_zero() -> None:
+    interval = stability(np.array([1.0, 2.0, 3.0])).ci95_ms
+    assert interval is not None and interval[0] == 0.0
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 10**9)), min_size=1))

@@ -153,8 +153,8 @@ def test_a_json_of_several_processes_gives_several_traces(tmp_path: Path) -> Non
     ("text", "says"),
     [
         ("{", "no JSON"),
-        ("[1]", "neither"),
-        ('{"traceEvents": []}', "rocprofiler-sdk-tool"),
+        ("[1]", "root is no object"),
+        ('{"traceEvents": []}', "without one GPU kernel"),
         ('{"rocprofiler-sdk-tool": [3]}', "rocprofiler-sdk-tool"),
         ('{"a":' * 5000, "no JSON"),
     ],

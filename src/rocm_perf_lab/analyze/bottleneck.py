@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 
 from rocm_perf_lab.analyze.rules import Condition, Confidence, Label, Rule, RuleSet, rule_set
 
+ATT = "thread trace"
+_RELATIONS = {">=": "at least", ">": "above", "<=": "at most", "<": "below"}
+_LISTED = 3  # of what is not known for one reason
 _STEPS: tuple[Confidence, ...] = ("high", "medium", "low")
 
 
@@ -29,6 +32,7 @@ class KernelEvidence:
 
     numbers: Mapping[str, Number] = field(default_factory=dict)
     limiter: str | None = None  # of theoretical occupancy
+    level: str = "memory"  # the level of memory nearest its ceiling, in words
 
     def value(self, metric: str) -> float | None:
         number = self.numbers.get(metric)
@@ -40,6 +44,7 @@ class Evidence:
     """One condition looked at: the number, what it was compared with, and where it comes from."""
 
     metric: str
+    words: str
     value: float | None
     unit: str
     relation: str
@@ -50,13 +55,17 @@ class Evidence:
 
     def __str__(self) -> str:
         if self.value is None:
-            return f"{self.metric} not known: {self.reason}"
-        unit = "" if self.unit == "1" else f" {self.unit}"
-        word = "" if self.holds else "not "
-        return (
-            f"{self.metric} {self.value:.3g}{unit} {word}{self.relation} {self.threshold:g}{unit} "
-            f"({self.source})"
-        )
+            return f"{self.words} not known: {self.reason}"
+        if self.unit == "flag":
+            return f"{'' if self.value else 'not '}{self.words} ({self.source})"
+        limit = f"{_RELATIONS[self.relation]} {quantity(self.threshold, self.unit)}"
+        compared = limit if self.holds else f"not {limit}"
+        return f"{self.words} {quantity(self.value, self.unit)} ({compared}; {self.source})"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A share as a percentage, anything else with its unit."""
+    return f"{100 * value:.3g} %" if unit == "1" else f"{value:.3g} {unit}"
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ class Verdict:
     evidence: tuple[Evidence, ...]
     next_steps: tuple[str, ...]
     also: tuple[str, ...] = ()  # rules of the same stage that hold as well
-    missing: tuple[str, ...] = ()  # for unknown: what would have been needed, in sentences
+    missing: tuple[str, ...] = ()  # what was not measured and would have told more, in sentences
 
 
 def judge(evidence: KernelEvidence, rules: RuleSet | None = None) -> Verdict:
@@ -126,17 +135,28 @@ def _verdict(
         label=rule.label,
         rule=rule.name,
         confidence=_STEPS[min(steps, len(_STEPS) - 1)],
-        meaning=rule.meaning,
+        meaning=rule.meaning.replace("{level}", evidence.level),
         evidence=tuple(_shown(c, evidence, rules) for c in shown),
         next_steps=_next_steps(rule, evidence),
         also=also,
+        missing=_would_add(rule, evidence),
     )
+
+
+def _would_add(rule: Rule, evidence: KernelEvidence) -> tuple[str, ...]:
+    """What counters would tell, where there are none and a thread trace decides."""
+    deciding = evidence.numbers.get(rule.decides)
+    counted = evidence.value("memory_fraction") is not None
+    if rule.counters_add is None or counted or deciding is None or ATT not in deciding.source:
+        return ()
+    return (f"counters would tell {rule.counters_add}",)
 
 
 def _shown(condition: Condition, evidence: KernelEvidence, rules: RuleSet) -> Evidence:
     number = evidence.numbers.get(condition.metric, Number(None, "", "not measured"))
     return Evidence(
         metric=condition.metric,
+        words=rules.words[condition.metric],
         value=number.value,
         unit=rules.units[condition.metric],
         relation=condition.relation,
@@ -155,12 +175,14 @@ def _next_steps(rule: Rule, evidence: KernelEvidence) -> tuple[str, ...]:
 
 def _unknown(evidence: KernelEvidence, rules: RuleSet) -> Verdict:
     """Nothing holds: either numbers are missing, or the kernel is limited by no one thing."""
-    missing: dict[str, str] = {}
-    for rule in rules.rules:
-        for metric in _undecided(rule, evidence):
+    missing: dict[str, list[str]] = {}  # reason -> what is not known for it
+    # With counters, a thread trace is the next step; not having one is no gap in the evidence.
+    counted = evidence.value("memory_fraction") is not None
+    for rule in (r for r in rules.rules if not (counted and r.counters_add)):
+        for metric in dict.fromkeys(_undecided(rule, evidence)):
             number = evidence.numbers.get(metric)
             why = (number.reason if number else None) or "not measured"
-            missing[metric] = f"{metric}: {why}"
+            missing.setdefault(why, []).append(rules.words[metric])
     looked_at = [
         _shown(c, evidence, rules)
         for c in _decisive_conditions(rules)
@@ -181,8 +203,15 @@ def _unknown(evidence: KernelEvidence, rules: RuleSet) -> Verdict:
         meaning=meaning,
         evidence=tuple(looked_at),
         next_steps=steps,
-        missing=tuple(missing.values()),
+        missing=tuple(f"{why}: {_listed(words)} not known" for why, words in missing.items()),
     )
+
+
+def _listed(words: list[str]) -> str:
+    """The first of them: what matters is the reason they share."""
+    distinct = list(dict.fromkeys(words))
+    more = len(distinct) - _LISTED
+    return ", ".join(distinct[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _undecided(rule: Rule, evidence: KernelEvidence) -> list[str]:

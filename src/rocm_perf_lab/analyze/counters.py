@@ -176,10 +176,18 @@ class _PassJoin:
         trace: Trace,
     ) -> _PassJoin:
         pass_keys, local = kernel_keys(trace)
-        to_timing = np.array([index_of.get(k, -1) for k in pass_keys] or [-1], np.int32)
+        loose = _by_totals(index_of)
+        found = [index_of.get(k, loose.get(_totals(k), -1)) for k in pass_keys]
+        to_timing = np.array(found or [-1], np.int32)
         key_of = to_timing[local] if len(local) else local
         notes = []
-        strangers = sum(1 for k in pass_keys if k not in index_of)
+        strangers = sum(1 for index in found if index < 0)
+        reshaped = sum(1 for k, i in zip(pass_keys, found, strict=True) if i >= 0 and keys[i] != k)
+        if reshaped:
+            notes.append(
+                f"counter pass {index + 1} writes the sizes of {reshaped} kernel shapes in another "
+                "way than the timing run: joined by name and total"
+            )
         if strangers:
             notes.append(
                 f"counter pass {index + 1} ran {strangers} kernel shapes that the timing run did "
@@ -256,6 +264,27 @@ class _PassJoin:
                 mean = [float(s[k] / known_count[k]) for s in sums]
                 found[int(k)][2][base_name(name)] = Reading(*mean)
         return found
+
+
+_Totals = tuple[str, int, int]
+
+
+def _totals(key: KernelKey) -> _Totals:
+    """What stays the same when a table writes a launch as totals: the name and both products."""
+    grid, workgroup = ([max(n, 1) for n in sizes] for sizes in (key.grid, key.workgroup))
+    return (
+        key.name,
+        int(np.prod(np.array(grid, dtype=object))),
+        int(np.prod(np.array(workgroup, dtype=object))),
+    )
+
+
+def _by_totals(index_of: Mapping[KernelKey, int]) -> dict[_Totals, int]:
+    """Keys by their totals, where those tell them apart."""
+    found: dict[_Totals, list[int]] = {}
+    for key, index in index_of.items():
+        found.setdefault(_totals(key), []).append(index)
+    return {totals: indices[0] for totals, indices in found.items() if len(indices) == 1}
 
 
 def _kernel(

@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.analyze.bottleneck import KernelEvidence, Number, Verdict, judge
+from rocm_perf_lab.analyze.bottleneck import ATT, KernelEvidence, Number, Verdict, judge
+from rocm_perf_lab.analyze.graph.columns import Union
+from rocm_perf_lab.analyze.kernel_class import kernel_class
 from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.occupancy import of_kernel
-from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
+from rocm_perf_lab.analyze.roofline import WORDS, KernelRoofline, RooflineFinding
+from rocm_perf_lab.analyze.rules import rule_set
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.trace.model import IndexColumn, Trace
 
-ATT = "thread trace"
 TRACE = "kernel trace"
 
 
@@ -30,6 +32,7 @@ class LaunchFacts:
     median_ns: float
     median_gap_ns: float | None  # None: no dispatch had one before it
     overlap_share: float | None  # of its time, that with other kernels running beside it
+    exposed_share: float | None = None  # of a collective's time, that with no other work beside it
 
     @property
     def gap_share(self) -> float | None:
@@ -48,6 +51,7 @@ class KernelAnalysis:
     occupancy: Occupancy
     roofline: KernelRoofline | None
     verdict: Verdict
+    remarks: tuple[str, ...] = ()  # what else was seen, in sentences
 
 
 def analyze_kernels(
@@ -75,8 +79,46 @@ def analyze_kernels(
         evidence = gather(
             kernel, occupancy, gpu, launches.get(name), (thread_traces or {}).get(name)
         )
-        judged[name] = KernelAnalysis(name, key, launches[name], occupancy, kernel, judge(evidence))
+        att = (thread_traces or {}).get(name)
+        judged[name] = KernelAnalysis(
+            name,
+            key,
+            launches[name],
+            occupancy,
+            kernel,
+            judge(evidence),
+            _remarks(kernel, att),
+        )
     return tuple(sorted(judged.values(), key=lambda a: (-a.launch.total_ns, a.name)))
+
+
+_TOP_REMARKS = 3
+_WORTH_A_WORD = 0.02  # of the waves' time
+# Cache accesses a vector memory instruction takes: 16 for eight bytes a lane side by side.
+_SCATTERED = 24.0
+
+
+def access_remarks(att: ThreadTraceFinding) -> tuple[str, ...]:
+    """Sentences about the loads of a thread trace that cost most."""
+    found = []
+    for access in (a for a in att.accesses if a.share >= _WORTH_A_WORD):
+        where = f" ({access.source})" if access.source else ""
+        found.append(
+            f"{' and '.join(access.kinds)} load {access.isa.split(None, 1)[0]}{where}, "
+            f"{100 * access.share:.1f} % of the waves' time: {access.remark}"
+        )
+    return tuple(dict.fromkeys(found))[:_TOP_REMARKS]
+
+
+def _remarks(kernel: KernelRoofline, att: ThreadTraceFinding | None) -> tuple[str, ...]:
+    found = list(access_remarks(att)) if att else []
+    each = kernel.metric("l1_accesses_per_instruction")
+    if each is not None and each >= _SCATTERED:
+        found.append(
+            f"uncoalesced accesses: a vector memory instruction takes {each:.3g} cache accesses on "
+            "average; 4 serve four bytes a lane side by side"
+        )
+    return tuple(found)
 
 
 def launch_facts(trace: Trace) -> dict[str, LaunchFacts]:
@@ -88,12 +130,14 @@ def launch_facts(trace: Trace) -> dict[str, LaunchFacts]:
     names: dict[str, int] = {}
     by_kernel = np.array([names.setdefault(k.name, len(names)) for k in trace.kernels] or [0])
     name_of = by_kernel[np.maximum(d.kernel, 0)]
+    collective = np.array([kernel_class(name) == "collective" for name in names])
+    hidden = _beside_computation(trace, collective[name_of])
     duration = (d.end_ns - d.start_ns).astype(np.float64)
     # numpy sorts 16-bit integers in linear time.
     narrow = name_of.astype(np.int16 if len(names) < 2**15 else np.int64)
     order = np.argsort(narrow, kind="stable")
     bounds = np.searchsorted(narrow[order], np.arange(len(names) + 1))
-    gap, overlap, duration = gap[order], overlap[order], duration[order]
+    gap, overlap, hidden, duration = (c[order] for c in (gap, overlap, hidden, duration))
     facts = {}
     for name, index in names.items():
         rows = slice(bounds[index], bounds[index + 1])
@@ -107,8 +151,24 @@ def launch_facts(trace: Trace) -> dict[str, LaunchFacts]:
             median_ns=float(np.median(duration[rows])),
             median_gap_ns=float(np.median(gaps)) if len(gaps) else None,
             overlap_share=float(overlap[rows].sum() / total) if total else None,
+            exposed_share=(
+                1 - float(hidden[rows].sum() / total) if total and collective[index] else None
+            ),
         )
     return facts
+
+
+def _beside_computation(trace: Trace, collective: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """How long each collective ran while a kernel that is none ran on the same agent."""
+    d = trace.dispatches
+    found = np.zeros(len(d))
+    if not collective.any():
+        return found
+    for rows in _groups(d.agent):
+        others, own = rows[~collective[rows]], rows[collective[rows]]
+        computing = Union.of(d.start_ns[others], d.end_ns[others])
+        found[own] = computing.within(d.start_ns[own], d.end_ns[own])
+    return found
 
 
 def _groups(*columns: IndexColumn) -> Iterator[npt.NDArray[np.int64]]:
@@ -166,20 +226,30 @@ def gather(
 ) -> KernelEvidence:
     """Everything known of a kernel under the names of rules.toml, with source or reason."""
     numbers: dict[str, Number] = {}
+    if roofline is not None:
+        collective = kernel_class(roofline.key.name) == "collective"
+        numbers["collective"] = Number(float(collective), "by its name")
     if launch is not None:
         numbers["dispatches"] = Number(float(launch.dispatches), TRACE)
         numbers["median_us"] = Number(launch.median_ns / 1e3, TRACE)
         why_no_gap = "no timing run with two dispatches" if launch.gap_share is None else None
         numbers["gap_share"] = Number(launch.gap_share, TRACE, why_no_gap)
         numbers["overlap_share"] = Number(launch.overlap_share, TRACE, "no duration recorded")
+        numbers["exposed_share"] = Number(launch.exposed_share, TRACE, "not a collective")
     if roofline is not None and gpu is not None and gpu.cu_count:
         places = gpu.cu_count / gpu.limits.cus_per_domain
-        fill = roofline.key.workgroups / places
-        numbers["device_fill"] = Number(fill, f"{TRACE}, {gpu.cu_count} CUs")
+        workgroups = roofline.key.workgroups
+        why_no_grid = None if workgroups else "the launch size is not recorded"
+        fill = workgroups / places if workgroups else None
+        source = f"{workgroups:,} workgroups, {gpu.cu_count} CUs"
+        numbers["device_fill"] = Number(fill, source, why_no_grid)
     if roofline is not None:
         numbers.update(_from_counters(roofline))
     why_no_stalls = "no thread trace" if att is None else att.reason
-    numbers["lds_stall_share"] = Number(None, ATT, why_no_stalls)
+    traced = att is not None and att.usable
+    numbers["traced"] = Number(float(traced), ATT)
+    for name in _ATT_SHARES:
+        numbers[name] = Number(None, ATT, why_no_stalls)
     if att is not None and att.usable:
         numbers.update(_from_thread_trace(att, gpu, numbers))
     numbers.update(_combined(numbers))
@@ -188,8 +258,22 @@ def gather(
         why = occupancy.reason
         numbers["occupancy_theoretical"] = Number(occupancy.theoretical, source, why)
         limited = None if occupancy.theoretical is None else float(occupancy.limiter != "hardware")
-        numbers["resource_limited"] = Number(limited, f"limiter {occupancy.limiter}", why)
-    return KernelEvidence(numbers, occupancy.limiter if occupancy else None)
+        numbers["resource_limited"] = Number(
+            limited, f"limited by {' and '.join(occupancy.limiters)}", why
+        )
+    level = _level_in_words(roofline, numbers)
+    return KernelEvidence(numbers, occupancy.limiter if occupancy else None, level)
+
+
+def _level_in_words(roofline: KernelRoofline | None, numbers: Mapping[str, Number]) -> str:
+    """The level of memory nearest its ceiling: what a bandwidth verdict speaks of."""
+    fabric, l2 = (numbers.get(f"{n}_fraction", Number(None, "")).value for n in ("fabric", "l2"))
+    if roofline is None or fabric is None or (l2 is not None and l2 > fabric):
+        return WORDS["l2"] if l2 is not None and fabric is not None else "memory"
+    at = roofline.levels["fabric"]
+    if at.served_by == "mall":
+        return "fabric between L2 and Infinity Cache"
+    return "memory (HBM)"
 
 
 # rules.toml name -> the counter metric it is, where it is one.
@@ -198,7 +282,9 @@ _COUNTER_METRICS = {
     "mfma_busy": "mfma_busy",
     "active_lanes": "active_lanes",
     "lds_busy": "lds_busy",
-    "lds_conflict_share": "lds_conflict_share",
+    "lds_useful": "lds_useful",
+    "lds_conflict_time": "lds_conflict_time",
+    "lds_unaligned_time": "lds_unaligned_time",
     "wait_share": "wait_share",
     "loads_per_wave": "loads_per_wave",
     "occupancy_measured": "occupancy_of_busy_cus",
@@ -217,21 +303,39 @@ def _from_counters(roofline: KernelRoofline) -> dict[str, Number]:
             found[name] = Number(value.value, ", ".join(value.counters), value.reason)
     if found["occupancy_measured"].value is None:
         found["occupancy_measured"] = found["occupancy_of_device"]
-    for level in ("hbm", "l2", "lds"):
+    for level in ("fabric", "l2", "lds"):
         at = roofline.levels.get(level)
         if at is None:
             found[f"{level}_fraction"] = Number(None, "", roofline.reason)
             continue
-        counted = roofline.metrics.get("hbm_read_bytes" if level == "hbm" else f"{level}_bytes")
-        source = ", ".join(counted.counters) if counted else ""
-        ceiling = f"; ceiling {at.ceiling_gbps:.0f} GB/s" if at.ceiling_gbps else ""
-        found[f"{level}_fraction"] = Number(at.fraction, f"{source}{ceiling}", at.reason)
+        ceiling = ""
+        if at.gbps is not None and at.ceiling_gbps:
+            whose = WORDS[at.served_by or level]
+            ceiling = f"{at.gbps:,.0f} of {whose}'s {at.ceiling_gbps:,.0f} GB/s"
+            others = [c for c in at.ceilings if at.served_by and c != at.served_by]
+            ceiling += "".join(
+                f", {100 * at.gbps / at.ceilings[c]:.0f} % of {WORDS[c]}'s {at.ceilings[c]:,.0f}"
+                for c in others
+            )
+        found[f"{level}_fraction"] = Number(at.fraction, ceiling, at.reason)
+    pipe = roofline.compute_roof_pipe or "compute"
+    roof = roofline.compute_roof_gflops
     found["compute_fraction"] = Number(
         roofline.compute_fraction,
-        "FLOPs by type over their ceilings",
+        f"{roofline.achieved_gflops or 0:,.0f} of {roof:,.0f} GFLOP/s, {pipe}" if roof else pipe,
         roofline.reasons.get("flops") or roofline.reason,
     )
     return found
+
+
+# rules.toml names that only a thread trace gives.
+_ATT_SHARES = (
+    "lds_stall_share",
+    "vmem_issue_share",
+    "barrier_share",
+    "memory_wait_share",
+    "alu_stall_share",
+)
 
 
 def _from_thread_trace(
@@ -244,10 +348,19 @@ def _from_thread_trace(
         waits = (
             f.wait_vmem + f.wait_lds + f.wait_smem + f.wait_other + f.wait_unresolved + f.barrier
         )
+        memory = f.wait_vmem + f.wait_smem + f.wait_unresolved
         found["wait_share"] = Number(waits, f"{ATT}: waits and barriers")
         found["lds_stall_share"] = Number(f.wait_lds + f.stall_lds, f"{ATT}: LDS waits and stalls")
-    # No such number for the matrix cores: an MFMA works on long after its issue.
+        found["vmem_issue_share"] = Number(f.stall_vmem, f"{ATT}: issue stalls of vector memory")
+        found["barrier_share"] = Number(f.barrier, f"{ATT}: barriers")
+        found["memory_wait_share"] = Number(memory, f"{ATT}: waits for vector and scalar memory")
+        found["alu_stall_share"] = Number(
+            f.stall_valu + f.stall_mfma, f"{ATT}: issue stalls of vector and matrix arithmetic"
+        )
     found["valu_busy"] = Number(att.valu_issue_utilisation, f"{ATT}: issue on the traced SIMDs")
+    found["mfma_busy"] = Number(
+        att.mfma_pipe_utilisation, f"{ATT}: matrix instructions x cycles each, on the traced SIMDs"
+    )
     if att.mean_waves_per_simd is not None and gpu is not None:
         share = att.mean_waves_per_simd / gpu.limits.max_waves_per_simd
         found["occupancy_measured"] = Number(share, f"{ATT}: waves per SIMD")
@@ -277,25 +390,21 @@ def _combined(numbers: Mapping[str, Number]) -> dict[str, Number]:
         v = value(name)
         if v is None:
             return None, ""
-        return min(v, 1.0) * factor, f"{name}: {numbers[name].source}"
+        return min(v, 1.0) * factor, f"{_words(name)}: {numbers[name].source}"
 
     lanes = value("active_lanes")
     lanes_on = 1.0 if lanes is None else min(lanes, 1.0)
-    busy, conflicts = value("lds_busy"), value("lds_conflict_share")
-    conflict_time = None if busy is None else (busy * conflicts if conflicts is not None else None)
-    if busy == 0:
-        conflict_time = 0.0
     valu = value("valu_busy")
     wasted = None if valu is None or lanes is None else min(valu, 1.0) * (1 - lanes_on)
-    memory = largest([part("hbm_fraction"), part("l2_fraction")], "hbm_fraction")
+    memory = largest([part("fabric_fraction"), part("l2_fraction")], "fabric_fraction")
     alu = largest(
         [part("valu_busy", lanes_on), part("mfma_busy"), part("compute_fraction", lanes_on)]
     )
     if alu.value is None:
         alu = Number(None, "", why("valu_busy", "compute_fraction"))
-    lds = largest([part("lds_busy"), part("lds_fraction")])
+    lds = largest([part("lds_useful"), part("lds_fraction")])
     if lds.value is None:
-        lds = Number(None, "", why("lds_busy", "lds_fraction"))
+        lds = Number(None, "", why("lds_useful", "lds_fraction"))
     combined = {
         "memory_fraction": memory,
         "useful_alu": alu,
@@ -303,16 +412,24 @@ def _combined(numbers: Mapping[str, Number]) -> dict[str, Number]:
             wasted, "SQ_THREAD_CYCLES_VALU, SQ_ACTIVE_INST_VALU", why("valu_busy", "active_lanes")
         ),
         "lds_utilisation": lds,
-        "lds_conflict_time": Number(
-            conflict_time,
-            "SQ_LDS_BANK_CONFLICT over the kernel's cycles",
-            why("lds_busy", "lds_conflict_share"),
-        ),
     }
     peak = [
-        (n.value, f"{name}: {n.source}")
+        (n.value, f"{_words(name)}, {n.source}")
         for name, n in combined.items()
         if name in ("memory_fraction", "useful_alu", "lds_utilisation")
     ]
     combined["peak_utilisation"] = largest(peak)
     return combined
+
+
+# Parts of the numbers of rules.toml that have no place there.
+_PART_WORDS = {
+    "l2_fraction": "L2 bandwidth",
+    "lds_fraction": "useful LDS bandwidth",
+    "lds_useful": "LDS cycles that moved data",
+    "compute_fraction": "arithmetic over its roof",
+}
+
+
+def _words(name: str) -> str:
+    return _PART_WORDS.get(name) or rule_set().words.get(name, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,16 +22,32 @@ class KernelKey:
 
     @property
     def threads(self) -> int:
+        """Of a workgroup; 0 where the size recorded is impossible."""
+        if not possible(self.grid, self.workgroup):
+            return 0
         return int(np.prod(self.workgroup, dtype=np.int64))
 
     @property
     def workgroups(self) -> int:
+        """0 where the size recorded is impossible."""
+        if not possible(self.grid, self.workgroup):
+            return 0
         return int(
             np.prod(
                 [-(-g // max(w, 1)) for g, w in zip(self.grid, self.workgroup, strict=True)],
                 dtype=np.int64,
             )
         )
+
+
+MOST_THREADS = 1024  # of a workgroup, on every AMD GPU
+_MOST_ITEMS = 2**32  # of a grid's axis
+
+
+def possible(grid: Sequence[int], workgroup: Sequence[int]) -> bool:
+    """Whether a kernel can be launched in this size; readers put -1 where none is recorded."""
+    axes = all(1 <= g < _MOST_ITEMS for g in grid) and all(w >= 1 for w in workgroup)
+    return axes and int(np.prod(np.array(workgroup, dtype=object))) <= MOST_THREADS
 
 
 def kernel_keys(trace: Trace) -> tuple[list[KernelKey], IndexColumn]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocm_perf_lab.analyze.keys import possible
 from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
 from rocm_perf_lab.trace.model import KernelSymbol
@@ -11,7 +12,8 @@ def of_kernel(
     gpu: Gpu | None, symbol: KernelSymbol, workgroup: tuple[int, int, int], lds_bytes: int
 ) -> Occupancy:
     """`lds_bytes` is the dispatch's, dynamic included; below 0, the kernel's static LDS is used."""
-    threads = workgroup[0] * workgroup[1] * workgroup[2]
+    # A size that is impossible is as good as none; what fits does not depend on the grid.
+    threads = workgroup[0] * workgroup[1] * workgroup[2] if possible((1, 1, 1), workgroup) else None
     if gpu is None:
         reason = "no architecture file describes this GPU"
         return Occupancy(None, None, None, threads, None, reason=reason)

@@ -4,12 +4,15 @@ Roof time of a resource = amount / ceiling. Work of different types takes its ro
 the other within the vector ALU and within the matrix cores, while those two, and every level of
 memory, work side by side. So the compute roof of a mix is its FLOPs over the longer of the two
 sums, and the fraction of the roof is the longest roof time over the time taken.
+
+No ceiling depends on how fast the kernel was, so a fraction never falls as a kernel gets faster.
+A kernel above a measured ceiling is at 1, and its fraction of the datasheet's says the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rocm_perf_lab.analyze.counters import JoinedCounters, KernelCounters
@@ -27,13 +30,25 @@ from rocm_perf_lab.arch.model import (
 
 # More than a peak by this much is impossible, not fast.
 OVER_PEAK = 0.05
-LEVELS = ("hbm", "l2", "l1", "lds")
+LEVELS = ("fabric", "hbm", "l2", "l1", "lds")
+WORDS = {
+    "fabric": "fabric",
+    "hbm": "HBM",
+    "mall": "Infinity Cache",
+    "l2": "L2 cache",
+    "l1": "L1 cache",
+    "lds": "LDS",
+}
 Position = Literal["memory_bound", "compute_bound"]
 
 
 @dataclass(frozen=True)
 class Level:
-    """One level of memory: what moved, how fast, how near its ceiling."""
+    """One level of memory: what moved, how fast, how near its ceiling.
+
+    `fabric` is what L2 exchanges with what lies beyond it, the Infinity Cache (`mall`) and HBM
+    behind that; `served_by` names the one whose ceiling applies, `ceilings` gives both.
+    """
 
     name: str
     bytes: float | None
@@ -42,11 +57,15 @@ class Level:
     gbps: float | None
     ceiling_gbps: float | None
     fraction: float | None
+    fraction_of_datasheet: float | None
+    served_by: str | None
+    ceilings: Mapping[str, float]
     operational_intensity: float | None
     ridge_point: float | None
     position: Position | None
     reason: str | None
     note: str | None = None
+    remarkable: bool = False  # the note says something unusual
 
 
 @dataclass(frozen=True)
@@ -65,6 +84,8 @@ class KernelRoofline:
     achieved_gflops: float | None
     achieved_bandwidth_gbps: float | None
     compute_roof_gflops: float | None
+    compute_roof_pipe: str | None  # the type and unit with most of the compute roof time
+    compute_peak_gflops: float | None  # the datasheet's for that pipe
     compute_fraction: float | None
     ridge_point: float | None
     roofline_position: Position | None
@@ -104,9 +125,15 @@ class RooflineFinding:
 
 
 def roofline(
-    joined: JoinedCounters, gpu: Gpu | None, ceilings: CeilingKind = "measured"
+    joined: JoinedCounters,
+    gpu: Gpu | None,
+    ceilings: CeilingKind = "measured",
+    footprint_bytes: int | None = None,
 ) -> RooflineFinding:
-    """Rooflines of every kernel; without a known GPU, what was counted and nothing more."""
+    """Rooflines of every kernel; without a known GPU, what was counted and nothing more.
+
+    `footprint_bytes`: the most device memory the program held at once, where the trace tells.
+    """
     if gpu is None:
         why = "no architecture file describes this GPU"
         kernels = tuple(_unknown(k, why) for k in joined.kernels)
@@ -117,13 +144,15 @@ def roofline(
     fallen_back = sorted(used.keys() - gpu.measured.keys()) if ceilings == "measured" else []
     if fallen_back:
         notes.append(f"no measured ceiling for {', '.join(fallen_back)}: the datasheet's is used")
-    kernels = tuple(_kernel(k, gpu, used) for k in joined.kernels)
+    kernels = tuple(_kernel(k, gpu, used, footprint_bytes) for k in joined.kernels)
     return RooflineFinding(
         gpu.architecture, gpu.product, ceilings, used, kernels, joined.timed_by, tuple(notes)
     )
 
 
-def _kernel(kernel: KernelCounters, gpu: Gpu, ceilings: Mapping[str, Quantity]) -> KernelRoofline:
+def _kernel(
+    kernel: KernelCounters, gpu: Gpu, ceilings: Mapping[str, Quantity], footprint: int | None
+) -> KernelRoofline:
     metrics = evaluate(kernel, gpu)
     plausibility = list(metrics.plausibility)
     reasons: dict[str, str] = {}
@@ -133,39 +162,38 @@ def _kernel(kernel: KernelCounters, gpu: Gpu, ceilings: Mapping[str, Quantity]) 
     by_type = _flops_by_type(metrics, gpu, seconds, plausibility)
     flops = _total(by_type, "FLOP", "flops", reasons, gpu)
     iops = by_type["mfma_i8"].value if "mfma_i8" in by_type else None
+    ceilings = _believable(by_type, metrics, gpu, ceilings, plausibility)
     compute_seconds, mix_reason = _compute_seconds(by_type, ceilings)
-    if compute_seconds is not None and 0 < seconds * (1 + OVER_PEAK) < compute_seconds:
-        # A ceiling that a kernel beats is none: the benchmark behind it did not reach its own.
-        compute_seconds, mix_reason = _compute_seconds(by_type, {**ceilings, **gpu.datasheet})
-        plausibility.append("faster than the measured compute ceilings: the datasheet's are used")
-    default_pipe = "valu_f32"
+    pipe = _main_pipe(by_type, ceilings)
     roof = (
         flops / compute_seconds / 1e9
         if flops and compute_seconds
-        else (ceilings[default_pipe].value if flops == 0 and default_pipe in ceilings else None)
+        else (ceilings[pipe].value if flops == 0 and pipe in ceilings else None)
     )
-    levels = {
-        name: _level(
-            name, metrics, gpu, ceilings, seconds, flops, compute_seconds, roof, plausibility
-        )
-        for name in LEVELS
-    }
-    hbm = levels["hbm"]
+    sheet = gpu.datasheet.get(pipe)
+    levels = _levels(metrics, gpu, ceilings, seconds, flops, compute_seconds, roof, footprint)
+    plausibility += [level.note for level in levels.values() if level.remarkable and level.note]
+    fabric = levels["fabric"]
     achieved = flops / seconds / 1e9 if flops is not None and seconds > 0 else None
     compute_fraction = (
-        compute_seconds / seconds if compute_seconds is not None and seconds > 0 else None
+        min(compute_seconds / seconds, 1.0)
+        if compute_seconds is not None and seconds > 0 and flops is not None
+        else None
     )
-    if flops is None:
-        compute_fraction = None
-    fractions = {name: level.fraction for name, level in (("hbm", hbm),)}
-    fractions["compute"] = compute_fraction
+    if compute_seconds is not None and 0 < seconds < compute_seconds:
+        plausibility.append(
+            "faster than the best sustained compute rate measured: taken as 100 % of it"
+        )
+    fractions = {"fabric": fabric.fraction, "compute": compute_fraction}
     known = {name: f for name, f in fractions.items() if f is not None}
     complete = len(known) == len(fractions)
-    position = hbm.position if complete else None
+    position = fabric.position if complete else None
     fraction = max(known.values()) if complete else None
     bound = max(sorted(known), key=lambda n: known[n]) if complete else None
+    if bound == "fabric":
+        bound = fabric.served_by or bound
     if position is None:
-        reasons["roofline_position"] = _why(reasons, hbm, mix_reason)
+        reasons["roofline_position"] = _why(reasons, fabric, mix_reason)
     return KernelRoofline(
         key=kernel.key,
         dispatches=kernel.dispatches,
@@ -175,12 +203,14 @@ def _kernel(kernel: KernelCounters, gpu: Gpu, ceilings: Mapping[str, Quantity]) 
         flops=flops,
         iops=iops,
         levels=levels,
-        operational_intensity=hbm.operational_intensity,
+        operational_intensity=fabric.operational_intensity,
         achieved_gflops=achieved,
-        achieved_bandwidth_gbps=hbm.gbps,
+        achieved_bandwidth_gbps=fabric.gbps,
         compute_roof_gflops=roof,
+        compute_roof_pipe=pipe if roof is not None else None,
+        compute_peak_gflops=sheet.value if sheet is not None and roof is not None else None,
         compute_fraction=compute_fraction,
-        ridge_point=hbm.ridge_point,
+        ridge_point=fabric.ridge_point,
         roofline_position=position,
         fraction_of_roof=fraction,
         bound_by=bound,
@@ -189,6 +219,46 @@ def _kernel(kernel: KernelCounters, gpu: Gpu, ceilings: Mapping[str, Quantity]) 
         reasons=reasons,
         notes=kernel.notes,
     )
+
+
+def _believable(
+    by_type: Mapping[str, Value],
+    metrics: KernelMetrics,
+    gpu: Gpu,
+    ceilings: Mapping[str, Quantity],
+    plausibility: list[str],
+) -> Mapping[str, Quantity]:
+    """Measured matrix ceilings only where the counters' own rate does not belie them.
+
+    Operations per busy cycle of the matrix cores, on all of them at the highest clock, is a rate
+    that no time enters: where it is above the measured ceiling, that was no ceiling.
+    """
+    busy = metrics.get("mfma_busy_cycles")
+    work = {p: v.value for p in MFMA_PIPES if p in by_type and (v := by_type[p]).value}
+    if not busy or not work or gpu.cu_count is None or gpu.clock_mhz is None:
+        return ceilings
+    simd_cycles_per_s = gpu.cu_count * gpu.simds_per_cu * gpu.clock_mhz * 1e6
+    most = {p: ceilings[p].value for p in work if p in ceilings and ceilings[p].kind == "measured"}
+    # Mixed types share the busy cycles: compare the time they would need at the ceilings.
+    at_ceilings = sum(amount / (most[p] * 1e9) for p, amount in work.items() if p in most)
+    if not most or at_ceilings <= busy / simd_cycles_per_s * (1 + OVER_PEAK):
+        return ceilings
+    named = ", ".join(f"{p} {most[p] / 1e3:.0f} TFLOP/s" for p in sorted(most))
+    plausibility.append(
+        f"the best sustained rate published ({named}) is below what the counters' own rate "
+        "implies: the datasheet's is used"
+    )
+    return {**ceilings, **{p: gpu.datasheet[p] for p in most if p in gpu.datasheet}}
+
+
+def _main_pipe(by_type: Mapping[str, Value], ceilings: Mapping[str, Quantity]) -> str:
+    """The type and unit with the longest roof time; vector FP32 where nothing was computed."""
+    times = {
+        pipe: v.value / ceilings[pipe].value
+        for pipe, v in by_type.items()
+        if v.value and pipe in ceilings
+    }
+    return max(sorted(times), key=lambda pipe: times[pipe]) if times else "valu_f32"
 
 
 def _flops_by_type(
@@ -245,8 +315,7 @@ def _compute_seconds(
     return max(sums), None
 
 
-def _level(
-    name: str,
+def _levels(
     metrics: KernelMetrics,
     gpu: Gpu,
     ceilings: Mapping[str, Quantity],
@@ -254,43 +323,132 @@ def _level(
     flops: float | None,
     compute_seconds: float | None,
     roof: float | None,
-    plausibility: list[str],
-) -> Level:
-    read = write = None
-    if name == "hbm":
-        reads, writes = metrics["hbm_read_bytes"], metrics["hbm_write_bytes"]
-        read, write = reads.value, writes.value
-        reason = reads.reason or writes.reason
-        total = read + write if read is not None and write is not None else None
+    footprint: int | None,
+) -> dict[str, Level]:
+    levels = {}
+    for name in LEVELS:
+        if name == "hbm":
+            continue
+        amount = _amount(name, metrics)
+        fabric = name == "fabric"
+        served, note = _served_by(amount.total, gpu, footprint) if fabric else (name, None)
+        levels[name] = _level(
+            name, served, amount, note, gpu, ceilings, seconds, flops, compute_seconds, roof
+        )
+    fabric_level = levels["fabric"]
+    if "mall" in gpu.datasheet:
+        reason = (
+            "counters end at the fabric: how much of its traffic the Infinity Cache served is not "
+            "counted"
+        )
+        hbm = _nothing("hbm", reason)
     else:
+        hbm = replace(fabric_level, name="hbm")
+    return {name: hbm if name == "hbm" else levels[name] for name in LEVELS}
+
+
+def _nothing(name: str, reason: str) -> Level:
+    return Level(
+        name=name,
+        bytes=None,
+        read_bytes=None,
+        write_bytes=None,
+        gbps=None,
+        ceiling_gbps=None,
+        fraction=None,
+        fraction_of_datasheet=None,
+        served_by=None,
+        ceilings={},
+        operational_intensity=None,
+        ridge_point=None,
+        position=None,
+        reason=reason,
+    )
+
+
+@dataclass(frozen=True)
+class _Amount:
+    total: float | None
+    read: float | None
+    write: float | None
+    reason: str | None
+
+
+def _amount(name: str, metrics: KernelMetrics) -> _Amount:
+    if name != "fabric":
         both = metrics[f"{name}_bytes"]
-        total, reason = both.value, both.reason
-    note = _note(name, gpu)
-    ceiling = ceilings[name].value if name in ceilings else None
+        return _Amount(both.value, None, None, both.reason)
+    reads, writes = metrics["fabric_read_bytes"], metrics["fabric_write_bytes"]
+    known = reads.value is not None and writes.value is not None
+    total = (reads.value or 0) + (writes.value or 0) if known else None
+    return _Amount(total, reads.value, writes.value, reads.reason or writes.reason)
+
+
+def _served_by(total: float | None, gpu: Gpu, footprint: int | None) -> tuple[str, str]:
+    """Which of HBM and the Infinity Cache sets the ceiling of the fabric's traffic, and why.
+
+    A dispatch cannot touch more distinct bytes than it moves, nor than the program holds.
+    """
+    if "mall" not in gpu.datasheet or gpu.mall_bytes is None:
+        return "hbm", "traffic between L2 and fabric; this GPU has no Infinity Cache known to us"
+    bounds = [(total, "a dispatch moves"), (footprint, "the program holds")]
+    known = [(amount, words) for amount, words in bounds if amount is not None]
+    size = f"{gpu.mall_bytes / 2**20:.0f} MiB Infinity Cache"
+    if not known:
+        return "hbm", f"traffic between L2 and fabric, hits of the {size} among it"
+    least, words = min(known)
+    if least <= gpu.mall_bytes:
+        return (
+            "mall",
+            f"{words} {least / 1e6:.3g} MB, which fits the {size}: its ceiling applies once the "
+            "data is in it, HBM's on first touch",
+        )
+    return (
+        "hbm",
+        f"{words} {least / 1e6:.3g} MB, more than the {size} holds; what it re-reads may still hit",
+    )
+
+
+def _level(
+    name: str,
+    served: str,
+    amount: _Amount,
+    note: str | None,
+    gpu: Gpu,
+    ceilings: Mapping[str, Quantity],
+    seconds: float,
+    flops: float | None,
+    compute_seconds: float | None,
+    roof: float | None,
+) -> Level:
+    total, read, write, reason = amount.total, amount.read, amount.write, amount.reason
+    remarkable = False
+    choices = ("hbm", "mall") if name == "fabric" else (name,)
+    ceiling = ceilings[served].value if served in ceilings else None
     gbps = total / seconds / 1e9 if total is not None and seconds > 0 else None
     if gbps is not None:
-        top = gpu.highest(name)
-        if name == "hbm" and top is not None and gbps > top * (1 + OVER_PEAK):
-            beyond = gpu.highest("mall")
-            if beyond is not None and gbps <= beyond * (1 + OVER_PEAK):
-                note = f"{gbps:.0f} GB/s is more than memory gives: the Infinity Cache served it"
-                plausibility.append(note)
-                ceiling, top = ceilings["mall"].value if "mall" in ceilings else beyond, None
-            else:
-                top = max(top, beyond or 0.0)
-        if top is not None and gbps > top * (1 + OVER_PEAK) and not _upper_bound(name):
-            reason = f"{name} at {gbps:.0f} GB/s exceeds the peak of {top:.0f}, which cannot be"
-            plausibility.append(reason)
-            total = read = write = gbps = None
-    fraction = gbps / ceiling if gbps is not None and ceiling else None
-    if fraction is not None and fraction > 1 + OVER_PEAK and name in gpu.datasheet:
-        peak = gpu.datasheet[name].value
-        if gbps is not None and ceiling is not None and peak > ceiling:
-            plausibility.append(
-                f"{name} at {gbps:.0f} GB/s is above the measured ceiling of {ceiling:.0f}: "
-                f"the datasheet's {peak:.0f} is used"
+        tops = [top for choice in choices if (top := gpu.highest(choice)) is not None]
+        # Traffic of the L1 is counted in whole accesses: above its peak is our bound, not a fault.
+        if tops and gbps > max(tops) * (1 + OVER_PEAK) and name != "l1":
+            reason = (
+                f"{name} at {gbps:.0f} GB/s exceeds the peak of {max(tops):.0f}, which cannot be"
             )
-            ceiling, fraction = peak, gbps / peak
+            note, remarkable = reason, True
+            total = read = write = gbps = None
+        elif name == "fabric" and served == "hbm" and "mall" in gpu.datasheet:
+            top = gpu.highest("hbm")
+            if top is not None and gbps > top * (1 + OVER_PEAK):
+                note = f"{gbps:.0f} GB/s is more than HBM gives: the Infinity Cache served a part"
+                remarkable = True
+    sheet = gpu.datasheet.get(served)
+    of_sheet = gbps / sheet.value if gbps is not None and sheet is not None else None
+    fraction = min(gbps / ceiling, 1.0) if gbps is not None and ceiling else None
+    if gbps is not None and ceiling and gbps > ceiling and not remarkable and sheet is not None:
+        note = (
+            f"{name} at {gbps:.0f} GB/s is above the {ceiling:.0f} measured: taken as 100 % of it, "
+            f"{100 * gbps / sheet.value:.0f} % of the datasheet's {sheet.value:.0f}"
+        )
+        remarkable = True
     intensity = ridge = None
     position: Position | None = None
     if total is not None and flops is not None and total > 0:
@@ -300,35 +458,40 @@ def _level(
     if roof is not None and ceiling:
         ridge = roof / ceiling
     # Which roof time is longer; for work counted in FLOPs, whether intensity is below the ridge.
-    if fraction is not None and compute_seconds is not None and (fraction or compute_seconds):
-        longer = fraction * seconds > compute_seconds
+    if gbps is not None and ceiling and compute_seconds is not None and (gbps or compute_seconds):
+        longer = gbps / ceiling * seconds > compute_seconds
         position = "memory_bound" if longer else "compute_bound"
     if reason is None and gbps is not None and ceiling is None:
         reason = f"no ceiling is known for {name}"
+    if note is None:
+        metric = metric_set(gpu.metrics).metrics.get(f"{name}_bytes")
+        note = metric.note if metric else None
     return Level(
-        name, total, read, write, gbps, ceiling, fraction, intensity, ridge, position, reason, note
+        name=name,
+        bytes=total,
+        read_bytes=read,
+        write_bytes=write,
+        gbps=gbps,
+        ceiling_gbps=ceiling,
+        fraction=fraction,
+        fraction_of_datasheet=of_sheet,
+        served_by=served if name == "fabric" else None,
+        ceilings={c: ceilings[c].value for c in choices if c in ceilings},
+        operational_intensity=intensity,
+        ridge_point=ridge,
+        position=position,
+        reason=reason,
+        note=note,
+        remarkable=remarkable,
     )
 
 
-def _upper_bound(name: str) -> bool:
-    """Traffic of the L1 is counted in whole accesses: above its peak is our bound, not a fault."""
-    return name == "l1"
-
-
-def _note(name: str, gpu: Gpu) -> str | None:
-    if name == "hbm":
-        cached = " and Infinity Cache hits are among it" if "mall" in gpu.datasheet else ""
-        return f"traffic between L2 and fabric{cached}"
-    metric = metric_set(gpu.metrics).metrics.get(f"{name}_bytes")
-    return metric.note if metric else None
-
-
-def _why(reasons: Mapping[str, str], hbm: Level, mix: str | None) -> str:
+def _why(reasons: Mapping[str, str], fabric: Level, mix: str | None) -> str:
     for candidate in (
         reasons.get("time"),
         reasons.get("flops"),
         mix,
-        hbm.reason,
+        fabric.reason,
     ):
         if candidate:
             return candidate
@@ -349,6 +512,8 @@ def _unknown(kernel: KernelCounters, why: str) -> KernelRoofline:
         achieved_gflops=None,
         achieved_bandwidth_gbps=None,
         compute_roof_gflops=None,
+        compute_roof_pipe=None,
+        compute_peak_gflops=None,
         compute_fraction=None,
         ridge_point=None,
         roofline_position=None,

@@ -17,10 +17,22 @@ Label = Literal[
     "divergence_limited",
     "compute_throughput_limited",
     "lds_bound",
+    "vector_memory_issue_bound",
+    "barrier_bound",
+    "communication_bound",
     "launch_bound",
     "unknown",
 ]
 LABELS: tuple[Label, ...] = get_args(Label)
+# Of a whole run; device_idle: the device waits and the trace does not say for what.
+RunLabel = Literal[
+    "kernel_bound",
+    "launch_bound",
+    "copy_bound",
+    "synchronisation_bound",
+    "host_bound",
+    "device_idle",
+]
 Relation = Literal["<", "<=", ">", ">="]
 Confidence = Literal["high", "medium", "low", "none"]
 
@@ -61,6 +73,7 @@ class Rule:
     confidence: Confidence
     next_steps: tuple[str, ...]
     limiter_steps: Mapping[str, str]
+    counters_add: str | None
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -69,12 +82,34 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class RunText:
+    meaning: str
+    next_steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RunRules:
+    """When the run itself gets the verdict; rules.toml says what each number means."""
+
+    kernel_share: float
+    few_operations: float
+    sync_per_operation: float
+    host_us: float
+    sure_share: float
+    sure_coverage: float
+    doubtful_coverage: float
+    texts: Mapping[RunLabel, RunText]
+
+
+@dataclass(frozen=True)
 class RuleSet:
     stages: tuple[str, ...]
     clear_margin: float
     units: Mapping[str, str]
+    words: Mapping[str, str]  # what a metric is called in a sentence
     meanings: Mapping[str, str]
     rules: tuple[Rule, ...]
+    run: RunRules
 
 
 @cache
@@ -86,9 +121,19 @@ def rule_set() -> RuleSet:
         stages=tuple(data["stages"]),
         clear_margin=float(data["clear_margin"]),
         units={name: m["unit"] for name, m in metrics.items()},
+        words={name: m["words"] for name, m in metrics.items()},
         meanings={name: m["meaning"] for name, m in metrics.items()},
         rules=tuple(_rule(name, entry) for name, entry in data["rules"].items()),
+        run=_run(data["run"]),
     )
+
+
+def _run(entry: dict[str, Any]) -> RunRules:
+    texts = {
+        label: RunText(entry["texts"][label]["meaning"], tuple(entry["texts"][label]["next_steps"]))
+        for label in get_args(RunLabel)
+    }
+    return RunRules(texts=texts, **{name: float(v) for name, v in entry.items() if name != "texts"})
 
 
 def _rule(name: str, entry: dict[str, Any]) -> Rule:
@@ -109,6 +154,7 @@ def _rule(name: str, entry: dict[str, Any]) -> Rule:
         confidence=entry["confidence"],
         next_steps=tuple(entry["next_steps"]),
         limiter_steps=entry.get("limiter_steps", {}),
+        counters_add=entry.get("counters_add"),
     )
 
 

@@ -1,32 +1,32 @@
 """Which kernels ran, for how long, how steadily, and which one dominates.
 
-Time is dispatch time from the trace, never host time: runtime = sum of (end - start).
+Time is dispatch time from the trace, never host time: runtime = sum of (end - start). A kernel's
+figures are over the runs that launched it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from rocm_perf_lab.analyze.kernel_class import KernelClass, kernel_class
 from rocm_perf_lab.analyze.keys import kernel_keys
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.statistics import coefficient_of_variation, mean_interval95
 from rocm_perf_lab.trace.model import Agent, KernelSymbol, Trace
 
-# The HIP runtime's own kernels: fills, copies. A user's kernel called hip-something is not one.
-HELPER = re.compile(r"^_*__amd_rocclr_")
+# What makes a kernel the dominant one: its part of the critical path (its total time where there
+# is no path), its total time, or its longest single dispatch.
+Select = Literal["path", "total", "longest"]
 
 STABLE_CV = 0.05
 MODERATE_CV = 0.10
-
-
-def is_helper(name: str) -> bool:
-    return HELPER.match(name) is not None
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class KernelTimes:
     """One kernel by name, over all timing runs."""
 
     name: str
-    helper: bool
+    kind: KernelClass
+    selected: bool  # may be the dominant one, and counts for the runtime
     symbol: KernelSymbol
     agent: Agent | None
     grid: tuple[int, int, int]  # of its longest dispatch, as are workgroup and lds_bytes
@@ -54,9 +55,9 @@ class KernelTimes:
     lds_bytes: int
     scratch_bytes: int
     launch_shapes: int
-    dispatches: int  # in the first run
-    total_ms: float  # per run, median over runs
-    share: float | None  # of the selected kernels' time
+    dispatches: int  # in the first run that has it
+    total_ms: float  # per run, median over the runs that have it
+    share: float | None  # of the time of all kernels listed, the runtime's own included
     longest_ns: int
     min_ms: float
     median_ms: float
@@ -68,9 +69,10 @@ class KernelTimes:
 
 @dataclass(frozen=True)
 class Runtime:
-    kernels: tuple[KernelTimes, ...]  # longest total first; helpers last
+    kernels: tuple[KernelTimes, ...]  # longest total first
+    scope: str  # which kernels were to choose from
     dominant: int | None  # index into kernels
-    selection: str
+    selection: str  # how it was chosen, in words
     runtime_ms: float | None
     stability: Stability | None
     notes: tuple[str, ...]
@@ -81,33 +83,33 @@ def measure(runs: Sequence[Trace], pattern: str | None = None) -> Runtime:
     wanted = _compile(pattern)
     names = sorted({kernel.name for run in runs for kernel in run.kernels})
     index = {name: i for i, name in enumerate(names)}
-    helper = np.array([is_helper(name) for name in names], dtype=bool)
+    kinds = [kernel_class(name) for name in names]
+    helper = np.array([kind == "runtime" for kind in kinds], dtype=bool)
     matches = np.array([wanted is None or bool(wanted.search(n)) for n in names], dtype=bool)
 
     columns = [_columns(run, index) for run in runs]
     if not any(len(duration) for _, duration in columns):
-        return Runtime((), None, "no kernel was launched", None, None, ())
+        return Runtime((), "", None, "no kernel was launched", None, None, ())
     totals = np.array(
         [np.bincount(ids, duration, minlength=len(names)) for ids, duration in columns]
     )
     counts = np.array([np.bincount(ids, minlength=len(names)) for ids, _ in columns])
     launched = counts.sum(axis=0) > 0
 
-    user = launched & matches & ~helper
-    selected, selection = user, "longest dispatch of the user's kernels"
+    selected, scope = launched & matches & ~helper, "the user's kernels"
     if pattern is not None:
-        selection = f"longest dispatch of the kernels matching {pattern!r}"
-    if not user.any():
+        scope = f"the kernels matching {pattern!r}"
+    if not selected.any():
         selected = launched & matches
-        selection = "longest dispatch of all: only runtime helpers (__amd_rocclr_*) ran"
+        scope = "all kernels: only runtime helpers (__amd_rocclr_*) ran"
         if not selected.any():
             raise BadInput(
                 f"no launched kernel matches {pattern!r}",
                 hint="launched were: "
                 + ", ".join(n for n, on in zip(names, launched, strict=True) if on)[:300],
             )
-    scope_ms = totals[:, selected].sum(axis=1) / 1e6
-    scope_median = float(np.median(scope_ms))
+    has_some = counts[:, selected].sum(axis=1) > 0
+    scope_ms = totals[:, selected].sum(axis=1)[has_some] / 1e6
 
     ids = np.concatenate([ids for ids, _ in columns])
     durations = np.concatenate([duration for _, duration in columns])
@@ -123,20 +125,69 @@ def measure(runs: Sequence[Trace], pattern: str | None = None) -> Runtime:
         kernels.append(
             _kernel(
                 name=names[k],
-                helper=bool(helper[k]),
+                kind=kinds[k],
+                selected=bool(selected[k]),
                 run=runs[run],
                 rows=in_run,
                 shapes=shapes[run][names[k]],
                 durations=durations[rows],
-                per_run_ms=totals[:, k] / 1e6,
-                scope_ms=scope_median if selected[k] else None,
+                per_run_ms=totals[counts[:, k] > 0, k] / 1e6,
             )
         )
-    kernels.sort(key=lambda kernel: (kernel.helper, -kernel.total_ms, kernel.name))
-    pool = [i for i, kernel in enumerate(kernels) if selected[index[kernel.name]]]
-    dominant = min(pool, key=lambda i: (-kernels[i].longest_ns, kernels[i].name))
-    notes = _notes(runs, counts, names, selected)
-    return Runtime(tuple(kernels), dominant, selection, scope_median, stability(scope_ms), notes)
+    kernels.sort(key=lambda kernel: (-kernel.total_ms, kernel.name))
+    whole = sum(kernel.total_ms for kernel in kernels)
+    if whole > 0:
+        kernels = [replace(kernel, share=kernel.total_ms / whole) for kernel in kernels]
+    found = Runtime(
+        tuple(kernels),
+        scope,
+        None,
+        "",
+        float(np.median(scope_ms)),
+        stability(scope_ms),
+        _notes(runs, counts, names, selected),
+    )
+    return dominated(found, "total")
+
+
+_RULES = {
+    "path": "largest part of the critical path",
+    "total": "largest total time",
+    "longest": "longest single dispatch",
+}
+
+
+def dominated(
+    found: Runtime,
+    by: Select,
+    path_ns: Mapping[str, int] | None = None,
+    no_path: str = "no critical path was asked for",
+) -> Runtime:
+    """The same with its dominant kernel chosen. `path_ns`: time on the critical path by name."""
+    pool = [i for i, kernel in enumerate(found.kernels) if kernel.selected]
+    if not pool:
+        return found
+    rule = by
+    because = ""
+    if by == "path" and not any((path_ns or {}).get(found.kernels[i].name) for i in pool):
+        rule = "total"
+        because = f"; {no_path if path_ns is None else 'none of them is on the critical path'}"
+    on_path = path_ns or {}
+
+    def rank(i: int) -> tuple[float, float, str]:
+        kernel = found.kernels[i]
+        first = {
+            "path": on_path.get(kernel.name, 0),
+            "total": kernel.total_ms,
+            "longest": kernel.longest_ns,
+        }[rule]
+        return (-first, -kernel.total_ms, kernel.name)
+
+    return replace(
+        found,
+        dominant=min(pool, key=rank),
+        selection=f"{_RULES[rule]} among {found.scope}{because}",
+    )
 
 
 def stability(per_run_ms: npt.NDArray[np.float64]) -> Stability:
@@ -146,6 +197,8 @@ def stability(per_run_ms: npt.NDArray[np.float64]) -> Stability:
         reason = "one run: spread needs at least two (--runs)"
         return Stability(n, mean, median, None, None, None, None, reason)
     stddev, interval = float(np.std(per_run_ms, ddof=1)), mean_interval95(per_run_ms)
+    if interval is not None:
+        interval = (max(interval[0], 0.0), interval[1])  # no time is negative
     cv = coefficient_of_variation(per_run_ms)
     if cv is None:
         return Stability(n, mean, median, stddev, None, interval, None, "the mean is zero")
@@ -171,22 +224,22 @@ def _columns(
 
 def _kernel(
     name: str,
-    helper: bool,
+    kind: KernelClass,
+    selected: bool,
     run: Trace,
     rows: npt.NDArray[np.int64],
     shapes: int,
     durations: npt.NDArray[np.int64],
     per_run_ms: npt.NDArray[np.float64],
-    scope_ms: float | None,
 ) -> KernelTimes:
     d = run.dispatches
     ns = d.end_ns[rows] - d.start_ns[rows]
     row = int(rows[np.argmax(ns)])
     ms = durations / 1e6
-    total = float(np.median(per_run_ms))
     return KernelTimes(
         name=name,
-        helper=helper,
+        kind=kind,
+        selected=selected,
         symbol=run.kernels[d.kernel[row]],
         agent=run.agents[d.agent[row]] if d.agent[row] >= 0 else None,
         grid=_triple(d.grid[row]),
@@ -195,8 +248,8 @@ def _kernel(
         scratch_bytes=int(d.scratch_bytes[row]),
         launch_shapes=shapes,
         dispatches=len(rows),
-        total_ms=total,
-        share=total / scope_ms if scope_ms else None,
+        total_ms=float(np.median(per_run_ms)),
+        share=None,
         longest_ns=int(durations.max()),
         min_ms=float(ms.min()),
         median_ms=float(np.median(ms)),
@@ -224,7 +277,7 @@ def _notes(
             examples = ", ".join(names[i] for i in unequal[:3])
             notes.append(
                 f"the runs did not launch the same kernels equally often ({examples}); "
-                "totals are medians over runs"
+                "a kernel's figures are medians over the runs that launched it"
             )
     empty = int(sum((run.dispatches.end_ns == run.dispatches.start_ns).sum() for run in runs))
     if empty:

@@ -30,6 +30,7 @@ class Metric:
     note: str | None
     formulas: tuple[Formula, ...]
     together: bool  # a ratio: its counters belong into one pass
+    extra: bool  # for the details: no verdict needs it, so it is collected on demand only
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ def metric_set(name: str) -> MetricSet:
             note=entry.get("note"),
             formulas=tuple(Formula(text) for text in entry["formulas"]),
             together=bool(entry.get("together", False)),
+            extra=bool(entry.get("extra", False)),
         )
         for key, entry in sorted(merged["metrics"].items())
     }
@@ -111,13 +113,17 @@ def collected_name(counter: str) -> str:
     return f"{counter}_sum" if block_of(counter) in SUMMED_BLOCKS else counter
 
 
-def counter_groups(architecture: str, want: Iterable[str] | None = None) -> list[list[str]]:
-    """Counters for the metrics wanted (all by default), each list one pass that fits the slots.
+def counter_groups(
+    architecture: str, want: Iterable[str] | None = None, details: bool = False
+) -> list[list[str]]:
+    """Counters for the metrics wanted, each list one pass that fits the slots.
 
-    Counters of a ratio share a pass. `want` names metrics; a counter's own name works too.
+    By default those the verdicts need; `details` adds the rest of the table. Counters of a ratio
+    share a pass. `want` names metrics; a counter's own name works too.
     """
     metrics = metric_set(file_of(architecture)["metrics"])
-    chosen = sorted(metrics.metrics) if want is None else list(dict.fromkeys(want))
+    needed = sorted(n for n, m in metrics.metrics.items() if details or not m.extra)
+    chosen = needed if want is None else list(dict.fromkeys(want))
     together: list[frozenset[str]] = []
     single: set[str] = set()
     for name in chosen:

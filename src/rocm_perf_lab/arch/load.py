@@ -14,7 +14,15 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from rocm_perf_lab.arch.model import COMPUTE_PIPES, Gpu, Kind, Quantity, WaveLimits
+from rocm_perf_lab.arch.model import (
+    COMPUTE_PIPES,
+    MFMA_PIPES,
+    VALU_PIPES,
+    Gpu,
+    Kind,
+    Quantity,
+    WaveLimits,
+)
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.trace.model import Agent
 
@@ -204,12 +212,12 @@ def _build(file: Table, architecture: str, product: str | None, recorded: Number
             f"XCC, not {_count(listed, 'cu_count')} in {_count(listed, 'xcc_count')} as a whole "
             f"{product}: peaks follow the recording, measured and cache ceilings do not apply"
         )
-        for whole_chip in ("l2_channels", "mall_gbps"):
+        for whole_chip in ("l2_channels", "mall_gbps", "mall_bytes"):
             numbers.pop(whole_chip, None)
-    datasheet = _memory_peaks(numbers, recorded) | _compute_peaks(
-        quantities(file, file["ops_per_cu_clock"]), numbers
-    )
+    operations = quantities(file, file["ops_per_cu_clock"])
     measured = quantities(file, chosen.get("measured", {})) if same_chip else {}
+    measured = best_sustained(measured, {pipe: q.value for pipe, q in operations.items()})
+    datasheet = _memory_peaks(numbers, recorded) | _compute_peaks(operations, numbers)
     if "hbm" in datasheet and "memory_clock_mhz" in recorded:
         notes.append(f"peak memory bandwidth: {datasheet['hbm'].source}")
     limits = wave_limits(file)
@@ -227,6 +235,7 @@ def _build(file: Table, architecture: str, product: str | None, recorded: Number
         xcc_count=_count(numbers, "xcc_count"),
         clock_mhz=numbers["clock_mhz"].value if "clock_mhz" in numbers else None,
         max_waves_per_cu=waves_per_cu,
+        mall_bytes=_count(numbers, "mall_bytes"),
         datasheet=datasheet,
         measured=measured,
         notes=tuple(notes),
@@ -295,6 +304,28 @@ def _compute_peaks(operations: Numbers, numbers: Numbers) -> Numbers:
         for pipe in COMPUTE_PIPES
         if pipe in operations
     }
+
+
+def best_sustained(measured: Numbers, rates: Mapping[str, float]) -> Numbers:
+    """Types of one unit and one rate (per CU and clock, or peak) share the best figure of theirs.
+
+    A benchmark that stays below another at the same rate met a limit of its own, not the unit's.
+    """
+    best = dict(measured)
+    for unit in (VALU_PIPES, MFMA_PIPES):
+        timed = [p for p in unit if p in measured and p in rates]
+        for pipe in timed:
+            top = max(
+                (p for p in timed if rates[p] == rates[pipe]), key=lambda p: measured[p].value
+            )
+            if measured[top].value > measured[pipe].value:
+                best[pipe] = replace(
+                    measured[pipe],
+                    value=measured[top].value,
+                    source=f"{measured[top].source}: {top}'s, at the same rate per CU; "
+                    f"{pipe}'s own benchmark reached {measured[pipe].value:g}",
+                )
+    return best
 
 
 def _derived(value: float, unit: str, formula: str, inputs: tuple[Quantity, ...]) -> Quantity:

@@ -77,6 +77,7 @@ class Gpu:
     xcc_count: int | None
     clock_mhz: float | None
     max_waves_per_cu: int
+    mall_bytes: int | None = None  # the Infinity Cache's size, where there is one
     datasheet: Mapping[str, Quantity] = field(default_factory=dict)
     measured: Mapping[str, Quantity] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -7,20 +7,31 @@ the smallest grant decides. Granules are those of LLVM's AMDGPU target.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rocm_perf_lab.arch.model import Gpu, WaveLimits
 
-# Named as limiter in this order where two resources grant the same.
 RESOURCES = ("vgpr", "sgpr", "lds", "workgroup")
+
+
+@dataclass(frozen=True)
+class Step:
+    """The least a resource must shrink to so that it alone would allow more waves."""
+
+    at_most: int  # VGPRs a lane, SGPRs a wave, bytes of LDS a workgroup, or threads a workgroup
+    allows: float  # waves per SIMD, by this resource alone
+    gives: float  # waves per SIMD, the other resources unchanged
 
 
 @dataclass(frozen=True)
 class Occupancy:
     """`theoretical` is resident waves over the most the hardware holds, 0..1.
 
-    `limiter` is vgpr, sgpr, lds, workgroup (its size in whole waves, or how many fit) or
-    hardware; `limits` the waves per SIMD each resource alone would allow.
+    `limiters` are those of vgpr, sgpr, lds, workgroup (its size in whole waves, or how many fit)
+    that grant the fewest, or hardware alone; `limiter` is the first of them. `limits` are the
+    waves per SIMD each resource alone would allow; `steps` what less of
+    each would give, where more waves are to be had that way, and `together` what one step of
+    every limiter at once would.
     """
 
     theoretical: float | None
@@ -31,6 +42,9 @@ class Occupancy:
     workgroups_per_domain: int | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     reason: str | None = None
+    limiters: tuple[str, ...] = ()
+    steps: Mapping[str, Step] = field(default_factory=dict)
+    together: float | None = None
 
 
 def occupancy(
@@ -57,13 +71,13 @@ def occupancy(
     registers = allocated_vgprs(gpu.limits, vgprs, agprs, total_vgprs)
     if sgprs is None and gpu.limits.sgpr_steps:
         # Unknown SGPRs matter only if the fewest and the most lead to different answers.
-        best = _place(gpu.limits, threads, registers, 0, lds_bytes, wave)
-        worst = _place(gpu.limits, threads, registers, 10**6, lds_bytes, wave)
+        best = _with_steps(gpu.limits, _Use(threads, registers, 0, lds_bytes, wave))
+        worst = _place(gpu.limits, _Use(threads, registers, 10**6, lds_bytes, wave))
         if best.waves_per_simd != worst.waves_per_simd:
             reason = "the SGPR count is not recorded and decides the answer"
             return Occupancy(None, None, None, threads, wave, reason=reason)
         return best
-    return _place(gpu.limits, threads, registers, sgprs or 0, lds_bytes, wave)
+    return _with_steps(gpu.limits, _Use(threads, registers, sgprs or 0, lds_bytes, wave))
 
 
 def allocated_vgprs(
@@ -120,50 +134,121 @@ def _unknown(
     return None
 
 
-def _place(
-    limits: WaveLimits, threads: int, registers: int, sgprs: int, lds_bytes: int, wave: int
-) -> Occupancy:
-    waves_per_group = -(-threads // wave)
+@dataclass(frozen=True)
+class _Use:
+    """What one workgroup takes."""
+
+    threads: int
+    registers: int
+    sgprs: int
+    lds_bytes: int
+    wave: int
+
+    @property
+    def waves(self) -> int:
+        return -(-self.threads // self.wave)
+
+
+def _grants(limits: WaveLimits, use: _Use) -> dict[str, int]:
+    """Workgroups per domain by each resource alone."""
     simds = limits.simds_per_domain
-    by_vgpr = waves_by_vgprs(limits, registers, wave)
-    by_sgpr = waves_by_sgprs(limits, sgprs)
     most_waves = simds * limits.max_waves_per_simd
     granule = limits.lds_granule_bytes
-    lds_taken = -(-lds_bytes // granule) * granule
-    barriers = most_waves if waves_per_group == 1 else limits.max_workgroups_per_domain
-    groups = {
-        "vgpr": simds * by_vgpr // waves_per_group,
-        "sgpr": simds * by_sgpr // waves_per_group,
-        "lds": limits.lds_bytes_per_domain // lds_taken if lds_taken else most_waves,
-        "workgroup": min(barriers, most_waves // waves_per_group),
+    lds_taken = -(-use.lds_bytes // granule) * granule
+    barriers = most_waves if use.waves == 1 else limits.max_workgroups_per_domain
+    fits = use.lds_bytes <= limits.lds_bytes_per_workgroup
+    by_lds = limits.lds_bytes_per_domain // lds_taken if lds_taken else most_waves
+    return {
+        "vgpr": simds * waves_by_vgprs(limits, use.registers, use.wave) // use.waves,
+        "sgpr": simds * waves_by_sgprs(limits, use.sgprs) // use.waves,
+        "lds": by_lds if fits else 0,
+        "workgroup": min(barriers, most_waves // use.waves),
     }
-    if lds_bytes > limits.lds_bytes_per_workgroup:
-        groups["lds"] = 0
+
+
+def _place(limits: WaveLimits, use: _Use) -> Occupancy:
+    simds = limits.simds_per_domain
+    most = limits.max_waves_per_simd
+    groups = _grants(limits, use)
     fitting = min(groups.values())
-    waves = fitting * waves_per_group
+    waves = fitting * use.waves
     per_simd = {
-        "vgpr": float(by_vgpr),
-        "sgpr": float(by_sgpr),
-        "lds": min(groups["lds"] * waves_per_group / simds, float(limits.max_waves_per_simd)),
-        "workgroup": groups["workgroup"] * waves_per_group / simds,
-        "hardware": float(limits.max_waves_per_simd),
+        "vgpr": float(waves_by_vgprs(limits, use.registers, use.wave)),
+        "sgpr": float(waves_by_sgprs(limits, use.sgprs)),
+        "lds": min(groups["lds"] * use.waves / simds, float(most)),
+        "workgroup": groups["workgroup"] * use.waves / simds,
+        "hardware": float(most),
     }
+    # A workgroup's size is named first: no other resource helps while it is in the way.
+    ordered = ("workgroup", "vgpr", "sgpr", "lds")
+    limiters = tuple(name for name in ordered if groups[name] == fitting)
     if fitting == 0:
-        limiter = next(name for name in RESOURCES if groups[name] == 0)
-        reason = f"one workgroup of {threads} threads does not fit: {limiter}"
-        return Occupancy(None, limiter, None, threads, wave, 0, per_simd, reason)
-    if waves == most_waves:
-        limiter = "hardware"
-    elif groups["workgroup"] == fitting:
-        limiter = "workgroup"
-    else:
-        limiter = next(name for name in RESOURCES if groups[name] == fitting)
+        reason = f"one workgroup of {use.threads} threads does not fit: {' and '.join(limiters)}"
+        return Occupancy(
+            None, limiters[0], None, use.threads, use.wave, 0, per_simd, reason, limiters
+        )
+    if waves == simds * most:
+        limiters = ("hardware",)
     return Occupancy(
-        theoretical=waves / most_waves,
-        limiter=limiter,
+        theoretical=waves / (simds * most),
+        limiter=limiters[0],
         waves_per_simd=waves / simds,
-        threads_per_block=threads,
-        wave_size=wave,
+        threads_per_block=use.threads,
+        wave_size=use.wave,
         workgroups_per_domain=fitting,
         limits=per_simd,
+        limiters=limiters,
     )
+
+
+def _with_steps(limits: WaveLimits, use: _Use) -> Occupancy:
+    now = _place(limits, use)
+    if now.waves_per_simd is None or now.limiters == ("hardware",):
+        return now
+    steps: dict[str, Step] = {}
+    less = use
+    for name in RESOURCES:
+        smaller = _smaller(limits, use, name)
+        if smaller is None:
+            continue
+        alone, with_it = _grants(limits, smaller)[name], _place(limits, smaller)
+        allowed = min(
+            alone * smaller.waves / limits.simds_per_domain, float(limits.max_waves_per_simd)
+        )
+        amount = int(getattr(smaller, _FIELDS[name]))
+        steps[name] = Step(amount, allowed, with_it.waves_per_simd or 0.0)
+        if name in now.limiters:
+            less = _changed(less, name, amount)
+    return replace(now, steps=steps, together=_place(limits, less).waves_per_simd)
+
+
+_FIELDS = {"vgpr": "registers", "sgpr": "sgprs", "lds": "lds_bytes", "workgroup": "threads"}
+
+
+def _changed(use: _Use, name: str, amount: int) -> _Use:
+    return replace(use, **{_FIELDS[name]: amount})
+
+
+def _smaller(limits: WaveLimits, use: _Use, name: str) -> _Use | None:
+    """The same with the largest amount of a resource that would grant more; None if none does."""
+    granted = _grants(limits, use)[name] * use.waves
+    for amount in _amounts(limits, use, name):
+        smaller = _changed(use, name, amount)
+        if _grants(limits, smaller)[name] * smaller.waves > granted:
+            return smaller
+    return None
+
+
+def _amounts(limits: WaveLimits, use: _Use, name: str) -> list[int]:
+    """Smaller amounts worth trying, the largest first."""
+    if name == "vgpr":
+        granule = max(1, limits.vgpr_granule // max(1, use.wave // limits.wave_size))
+        top = min(use.registers, limits.vgprs + granule)
+        return list(range((top - 1) // granule * granule, 0, -granule))
+    if name == "sgpr":
+        return [up_to for up_to, _ in reversed(limits.sgpr_steps) if up_to < use.sgprs]
+    if name == "lds":
+        granule = limits.lds_granule_bytes
+        top = min(use.lds_bytes, limits.lds_bytes_per_domain + granule)
+        return list(range((top - 1) // granule * granule, -1, -granule))
+    return list(range((min(use.waves, 64) - 1) * use.wave, 0, -use.wave))

@@ -22,22 +22,43 @@ class Ceilings(str, Enum):
     datasheet = "datasheet"
 
 
+class Select(str, Enum):
+    path = "path"
+    total = "total"
+    longest = "longest"
+
+
+SelectOption = Annotated[
+    Select,
+    typer.Option(
+        "--select",
+        help="The dominant kernel: the one with the largest part of the critical path, the "
+        "largest total time, or the longest single dispatch.",
+    ),
+]
+DetailsOption = Annotated[
+    bool, typer.Option("--details", help="Also print every metric of the dominant kernel.")
+]
+
+
 @app.command()
 def analyze(
     traces: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="FILES...",
-            help="rocpd databases (*_results.db), rocprofv3 JSON or counter CSV files, or "
-            "folders that hold them. Passes, processes and repeated runs may be mixed.",
+            help="rocpd databases (*_results.db), rocprofv3 JSON or CSV files, PyTorch profiler "
+            "traces, or folders that hold them. Passes, processes and repeated runs of one "
+            "program may be mixed. May be left out with --att.",
+            show_default=False,
         ),
-    ],
+    ] = None,
     att: Annotated[
         list[Path] | None,
         typer.Option(
             "--att",
             metavar="DIR",
-            help="Thread-trace output (ui_output_* folders) to read too.",
+            help="Thread-trace output (ui_output_* folders) to read too, or alone.",
         ),
     ] = None,
     kernel: Annotated[
@@ -46,6 +67,14 @@ def analyze(
     ceilings: Annotated[
         Ceilings, typer.Option(help="Roofs to compare with: measured where known, or datasheet.")
     ] = Ceilings.measured,
+    select: SelectOption = Select.path,
+    gpu: Annotated[
+        str | None,
+        typer.Option(
+            "--gpu", metavar="NAME", help="The GPU, where the traces do not tell: MI300X, gfx942."
+        ),
+    ] = None,
+    details: DetailsOption = False,
     out: Annotated[
         Path,
         typer.Option("--out", metavar="DIR", help="Where the run's folder with its files goes."),
@@ -57,7 +86,7 @@ def analyze(
         bool, typer.Option("--quiet", help="Print only the runtime in milliseconds.")
     ] = False,
 ) -> None:
-    """Analyze traces that rocprofv3 has written.
+    """Analyze traces that rocprofv3 or PyTorch's profiler has written.
 
     Prints a summary and writes profile.json, roofline.json, dag.json and analysis.json into a
     new folder under .rocpd_profile/ (`latest` points to it).
@@ -65,17 +94,17 @@ def analyze(
     from rocm_perf_lab import workflow
 
     with progress(quiet) as tell:
-        files = workflow.find_traces(expand(traces))
         documents = workflow.analyze_files(
-            files,
+            expand(traces or []),
             att=tuple(att or ()),
-            kernel=kernel,
-            ceilings=ceilings.value,
+            choices=workflow.Choices(
+                kernel=kernel, ceilings=ceilings.value, select=select.value, gpu=gpu
+            ),
             tell=tell,
         )
         with run_folder.new_run(out, "analyze") as run:
             workflow.write_documents(documents, run.folder)
-    print_profile(documents.profile, run.final, json, quiet)
+    print_profile(documents.profile, run.final, json, quiet, details)
 
 
 def expand(patterns: list[str]) -> list[Path]:

@@ -7,20 +7,25 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from rocm_perf_lab.report.text import milliseconds, summary
+from rocm_perf_lab.report.text import summary
+from rocm_perf_lab.report.units import milliseconds
 from rocm_perf_lab.schema.common import to_json
 from rocm_perf_lab.schema.profile import ProfileDocument
 
 
 def print_profile(
-    document: ProfileDocument, folder: Path | None, as_json: bool, quiet: bool
+    document: ProfileDocument,
+    folder: Path | None,
+    as_json: bool,
+    quiet: bool,
+    details: bool = False,
 ) -> None:
     if as_json:
         sys.stdout.write(to_json(document))
     elif quiet:
         print(document.runtime_ms if document.runtime_ms is not None else document.host_wall_ms)
     else:
-        print_rich(summary(document))
+        print_rich(summary(document, Console().width, details))
     warn_unstable(document)
     if folder is not None and not quiet:
         Console(stderr=True, highlight=False).print(

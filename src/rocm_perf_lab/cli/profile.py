@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rocm_perf_lab.cli.analyze import Ceilings
+from rocm_perf_lab.cli.analyze import Ceilings, DetailsOption, Select, SelectOption
 from rocm_perf_lab.cli.output import print_profile
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.collect import run_folder
@@ -47,6 +47,8 @@ def profile(
     ceilings: Annotated[
         Ceilings, typer.Option(help="Roofs to compare with: measured where known, or datasheet.")
     ] = Ceilings.measured,
+    select: SelectOption = Select.path,
+    details: DetailsOption = False,
     out: Annotated[
         Path,
         typer.Option("--out", metavar="DIR", help="Where the run's folder with its files goes."),
@@ -111,8 +113,8 @@ def profile(
         runs=runs,
         counters=counters,
         att=att,
-        kernel=kernel,
-        ceilings=ceilings.value,
+        details=details,
+        choices=workflow.Choices(kernel=kernel, ceilings=ceilings.value, select=select.value),
         timeout_s=timeout,
         device=device,
         rocprof=not no_rocprof,
@@ -120,4 +122,4 @@ def profile(
     with progress(quiet) as tell, run_folder.new_run(out, Path(program).name) as run:
         documents = workflow.profile_program(options, run.folder, tell)
         workflow.write_documents(documents, run.folder)
-    print_profile(documents.profile, run.final, json, quiet)
+    print_profile(documents.profile, run.final, json, quiet, details)

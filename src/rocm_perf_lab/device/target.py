@@ -23,6 +23,8 @@ class Target:
     profiler: tuple[str, ...] | None = None  # None: the installed rocprofv3
     environment: Mapping[str, str] = field(default_factory=dict)
     notice: str | None = None  # what the user has to know of a choice that was not theirs
+    product: str | None = None  # of a virtual GPU; a real one names itself in its traces
+    architecture: str | None = None
 
 
 def choose(
@@ -67,4 +69,6 @@ def _virtual(name: str, environment: Mapping[str, str], why: str | None = None) 
         profiler=(sys.executable, "-m", STAND_IN),
         environment=changed,
         notice=why and f"{why}: running on the {device.product}; times and counters are modelled",
+        product=device.product,
+        architecture=device.architecture,
     )

@@ -1,8 +1,7 @@
-"""The summary a person reads: kernels, roofline, critical path, bottleneck, what to do next."""
+"""The summary a person reads: the run, its kernels, the dominant one, what to do next."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from rich import box
@@ -11,60 +10,70 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument, Stability
-from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
+from rocm_perf_lab.report.names import printable, short_name, short_names
+from rocm_perf_lab.report.thread_trace import thread_trace_line
+from rocm_perf_lab.report.units import milliseconds, percent, rate, value_with_unit
+from rocm_perf_lab.schema.profile import (
+    KernelProfile,
+    ProfileDocument,
+    RooflineSummary,
+    Stability,
+    WhereTheTimeGoes,
+)
 
 MOST_KERNELS = 12
+MOST_OPERATORS = 8
+_LEAST_NAME = 16
 
-_BOTTLENECK_WORDS = {
+LIMIT_WORDS = {
     "memory_bandwidth_bound": "memory bandwidth",
     "latency_bound": "latency",
     "under_occupied": "occupancy",
     "divergence_limited": "divergence",
     "compute_throughput_limited": "compute",
     "lds_bound": "LDS",
+    "vector_memory_issue_bound": "memory issue",
+    "barrier_bound": "barriers",
+    "communication_bound": "communication",
     "launch_bound": "launches",
+    "kernel_bound": "its kernels",
+    "copy_bound": "copies",
+    "synchronisation_bound": "synchronisation",
+    "host_bound": "host code",
+    "device_idle": "an idle device; the trace does not say why",
     "unknown": "unknown",
 }
+_RESOURCES = {"vgpr": "VGPRs", "sgpr": "SGPRs", "lds": "LDS", "workgroup": "workgroup size"}
+_PIPES = {
+    "valu": "vector",
+    "mfma": "matrix",
+}
+_LEVELS = {"hbm": "HBM", "mall": "Infinity Cache"}
 
 
-def summary(profile: ProfileDocument) -> RenderableType:
+def summary(profile: ProfileDocument, width: int = 80, details: bool = False) -> RenderableType:
     parts: list[RenderableType] = [_head(profile), Text()]
     if profile.kernels:
-        parts += [_kernel_table(profile), Text()]
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="bold", no_wrap=True)
-    facts.add_column(overflow="fold")
-    for name, text in _facts(profile):
-        facts.add_row(name, text)
-    parts.append(facts)
+        parts += [_kernel_table(profile, width), Text()]
+    if profile.operators:
+        parts += [_operator_table(profile, width), Text()]
+    parts.append(_grid(_run_facts(profile)))
+    run = profile.where_the_time_goes
+    own_verdict = run is not None and run.verdict.bottleneck != "kernel_bound"
+    if run is not None and own_verdict:
+        parts.append(_bullets("Why the run", run.verdict.evidence))
+        parts.append(_bullets("Next", run.verdict.next_steps))
+        parts.append(Text())
+    parts.append(_grid(_kernel_facts(profile)))
     if profile.bottleneck is not None:
         parts.append(_bullets("Why", profile.bottleneck.evidence))
+        parts.append(_bullets("Not known", profile.bottleneck.missing))
         parts.append(_bullets("Next", profile.bottleneck.next_steps))
+    if details and profile.metrics:
+        parts += [Text(), _metrics_table(profile)]
     if profile.notes:
         parts.append(_bullets("Notes", profile.notes))
     return Group(*parts)
-
-
-def printable(text: str) -> str:
-    """Names come from files: nothing in them may steer the terminal."""
-    return "".join(c if c.isprintable() else "?" for c in text)
-
-
-def short_name(name: str, width: int) -> str:
-    """A kernel's name in at most `width` columns: no return type, then no parameters, then cut."""
-    name = printable(name).removeprefix("void ")
-    if len(name) > width:
-        name = re.sub(r"\([^()]*\)(?: \[clone .*)?$", "", name)
-    return name if len(name) <= width else name[: width - 1] + "…"
-
-
-def milliseconds(value: float) -> str:
-    return f"{value:.4g} ms" if value < 1000 else f"{value:,.1f} ms"
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"
 
 
 def _head(profile: ProfileDocument) -> Text:
@@ -79,33 +88,88 @@ def _head(profile: ProfileDocument) -> Text:
     return text
 
 
-def _kernel_table(profile: ProfileDocument) -> Table:
+def _kernel_table(profile: ProfileDocument, width: int) -> Table:
+    shown = profile.kernels[:MOST_KERNELS]
+    parts = [k.detailed_fraction for k in shown]
+    sampled = any(part is not None and part < 1 for part in parts)
+    titles = ["Calls", "Total ms", "Share", *(["Simulated"] if sampled else []), "Limited by"]
+    rows = [
+        [
+            f"{k.dispatches:,}",
+            f"{k.total_ms:.4g}",
+            percent(k.share),
+            *([percent(k.detailed_fraction)] if sampled else []),
+            _limited_by(k),
+        ]
+        for k in shown
+    ]
+    columns = list(zip(titles, *rows, strict=True)) if rows else [(t,) for t in titles]
+    taken = sum(max(len(cell) for cell in column) + 2 for column in columns)
+    names = short_names([k.kernel.name for k in shown], max(width - taken - 1, _LEAST_NAME))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
     table.add_column("Kernel", no_wrap=True, overflow="ellipsis", ratio=1)
-    for title in ("Calls", "Total ms", "Share"):
+    for title in titles[:-1]:
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("Limited by", no_wrap=True)
-    for kernel in profile.kernels[:MOST_KERNELS]:
-        table.add_row(
-            short_name(kernel.kernel.name, 60),
-            f"{kernel.dispatches:,}",
-            f"{kernel.total_ms:.4g}",
-            _percent(kernel.share),
-            "(runtime's own)" if kernel.helper else _limit(kernel.bottleneck.bottleneck),
-            style="dim" if kernel.helper else None,
-        )
-    rest = len(profile.kernels) - MOST_KERNELS
-    if rest > 0:
-        table.add_row(f"… and {rest} more in profile.json", "", "", "", "")
+    table.add_column(titles[-1], no_wrap=True)
+    for kernel, name, row in zip(shown, names, rows, strict=True):
+        table.add_row(name, *row, style="dim" if kernel.helper else None)
+    rest = profile.kernels[MOST_KERNELS:]
+    if rest:
+        total = sum(k.total_ms for k in rest)
+        share = percent(sum(k.share or 0.0 for k in rest))
+        calls = f"{sum(k.dispatches for k in rest):,}"
+        blank = [""] if sampled else []
+        table.add_row(f"… and {len(rest)} more", calls, f"{total:.4g}", share, *blank, "")
     table.expand = True
     return table
 
 
-def _limit(bottleneck: str) -> str:
-    return _BOTTLENECK_WORDS.get(bottleneck, bottleneck)
+def _limited_by(kernel: KernelProfile) -> str:
+    if kernel.helper:
+        return "(runtime's own)"
+    return LIMIT_WORDS.get(kernel.bottleneck.bottleneck, kernel.bottleneck.bottleneck)
 
 
-def _facts(profile: ProfileDocument) -> list[tuple[str, str]]:
+def _operator_table(profile: ProfileDocument, width: int) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
+    table.add_column("Operator", no_wrap=True, overflow="ellipsis", ratio=1)
+    for title in ("Launches", "Device ms", "Share"):
+        table.add_column(title, justify="right", no_wrap=True)
+    shown = profile.operators[:MOST_OPERATORS]
+    names = short_names([o.name for o in shown], max(width - 40, _LEAST_NAME))
+    for operator, name in zip(shown, names, strict=True):
+        table.add_row(
+            name, f"{operator.launches:,}", f"{operator.device_ms:.4g}", percent(operator.share)
+        )
+    rest = profile.operators[MOST_OPERATORS:]
+    if rest:
+        table.add_row(
+            f"… and {len(rest)} more",
+            f"{sum(o.launches for o in rest):,}",
+            f"{sum(o.device_ms for o in rest):.4g}",
+            percent(sum(o.share for o in rest)),
+        )
+    table.expand = True
+    return table
+
+
+def _metrics_table(profile: ProfileDocument) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
+    table.add_column("Metric of the dominant kernel", overflow="fold", ratio=3)
+    table.add_column("Value", justify="right", no_wrap=True)
+    table.add_column("From", overflow="fold", ratio=4)
+    group = None
+    for row in profile.metrics:
+        if row.group != group:
+            table.add_row(Text(row.group, style="bold"), "", "")
+            group = row.group
+        value = "-" if row.value is None else value_with_unit(row.value, row.unit)
+        table.add_row(f"  {row.title}", value, row.formula or row.reason or "")
+    table.expand = True
+    return table
+
+
+def _run_facts(profile: ProfileDocument) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if profile.runtime_ms is not None:
         spread = _spread(profile.stability)
@@ -113,30 +177,65 @@ def _facts(profile: ProfileDocument) -> list[tuple[str, str]]:
     if profile.host_wall_ms is not None:
         wall = f"{milliseconds(profile.host_wall_ms)}, whole program, by the host's clock"
         rows.append(("Host time", wall))
+    run = profile.where_the_time_goes
+    if run is not None:
+        rows.append(("Time goes to", _where(run)))
+        if run.verdict.bottleneck != "kernel_bound":
+            words = LIMIT_WORDS[run.verdict.bottleneck]
+            rows.append(("The run", f"limited by {words} ({run.verdict.confidence} confidence)"))
+    return rows
+
+
+def _where(run: WhereTheTimeGoes) -> str:
+    ranked = sorted(run.parts, key=lambda p: -p.share)
+    parts = [f"{p.words} {percent(p.share)}" for p in ranked if p.share >= 0.0005]
+    text = f"{', '.join(parts)} of the {milliseconds(run.makespan_ms)} critical path; kernels run "
+    text += f"{percent(run.kernel_busy_share)} of the time, the device is idle "
+    text += percent(run.device_idle_share)
+    if run.runtime_kernel_share is not None and run.runtime_kernel_share >= 0.05:
+        text += f"; {percent(run.runtime_kernel_share)} of the kernels' time is the runtime's own"
+    if run.collective_share is not None and run.collective_share >= 0.01:
+        text += f"; {percent(run.collective_share)} of it is collectives"
+    return text
+
+
+def _kernel_facts(profile: ProfileDocument) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
     dominant = _dominant(profile)
     if dominant is not None:
-        rows.append(("Dominant", f"{short_name(dominant.kernel.name, 60)}: {_launch(dominant)}"))
+        name = short_name(dominant.kernel.name, 60)
+        why = profile.kernel_selection
+        rows.append(("Dominant", f"{name}: {_launch(dominant)} ({why})"))
         rows.append(("Occupancy", _occupancy(dominant)))
-        rows.append(("Roofline", _roofline(dominant)))
+        rows.append(("Roofline", _roofline(dominant.roofline)))
+    elif profile.kernel is not None:
+        rows.append(("Kernel", short_name(profile.kernel.name, 60)))
     if profile.timeline is not None:
         rows.append(("Critical path", _critical_path(profile)))
     if profile.thread_trace is not None:
-        rows.append(("Thread trace", _thread_trace(profile.thread_trace)))
+        rows.append(("Thread trace", thread_trace_line(profile)))
     if profile.bottleneck is not None:
         b = profile.bottleneck
         sure = "" if b.confidence == "none" else f" ({b.confidence} confidence)"
-        rows.append(("Bottleneck", b.bottleneck + sure))
-    rows += [(field, f"not known: {why}") for field, why in profile.reasons.items()]
+        text = f"{LIMIT_WORDS.get(b.bottleneck, b.bottleneck)}{sure}"
+        rows.append(("Bottleneck", f"{text}: {b.meaning}" if b.meaning else text))
+    whys: dict[str, list[str]] = {}
+    for field, why in profile.reasons.items():
+        whys.setdefault(why, []).append(field.replace("_", " "))
+    rows += [("Not known", f"{', '.join(fields)}: {why}") for why, fields in whys.items()]
     return rows
 
 
 def _dominant(profile: ProfileDocument) -> KernelProfile | None:
     if profile.kernel is None:
         return None
-    return next(k for k in profile.kernels if k.kernel.name == profile.kernel.name)
+    name = profile.kernel.name
+    return next((k for k in profile.kernels if k.kernel.name == name), None)
 
 
 def _spread(stability: Stability | None) -> str:
+    if stability is not None and stability.repeats_exactly:
+        return f", {stability.runs} runs, modelled: repeats exactly"
     if stability is None or stability.cv is None:
         return ", one run" if stability is not None and stability.runs == 1 else ""
     text = f", {stability.runs} runs, CV {100 * stability.cv:.1f} % ({stability.classification})"
@@ -147,6 +246,8 @@ def _spread(stability: Stability | None) -> str:
 
 def _launch(kernel: KernelProfile) -> str:
     k = kernel.kernel
+    if k.grid is None or k.block is None:
+        return "launch size not recorded"
     groups = [-(-g // max(b, 1)) for g, b in zip(k.grid, k.block, strict=True)]
     return f"{_size(groups)} workgroups of {_size(k.block)} threads"
 
@@ -166,28 +267,47 @@ def _occupancy(kernel: KernelProfile) -> str:
         registers = f"{r.total_vgpr_per_thread} VGPRs"
     else:
         registers = f"{r.vgpr_per_thread} VGPRs + {r.agpr_per_thread} AGPRs"
-    use = f"{registers}, {r.lds_bytes} B LDS"
-    return (
-        f"{_percent(o.theoretical)} in theory, {o.waves_per_simd:g} waves/SIMD, "
-        f"limited by {o.limiter} ({use})"
+    limiters = " and ".join(_RESOURCES.get(name, name) for name in o.limiters)
+    text = (
+        f"{percent(o.theoretical)} in theory, {o.waves_per_simd:g} waves/SIMD, "
+        f"limited by {limiters} ({registers}, {r.lds_bytes} B LDS)"
     )
+    steps = [(name, o.steps[name]) for name in o.limiters if name in o.steps]
+    if steps and o.together_waves_per_simd and o.together_waves_per_simd > o.waves_per_simd:
+        least = " and ".join(f"{_RESOURCES[name]} {step.at_most:,}" for name, step in steps)
+        text += f"; at {least} it would be {o.together_waves_per_simd:g}"
+    return text
 
 
-def _roofline(kernel: KernelProfile) -> str:
-    r = kernel.roofline
+def _roofline(r: RooflineSummary) -> str:
     if r.roofline_position is None:
         return f"not known: {r.reason}"
-    rates = []
-    if r.achieved_gflops is not None:
-        rates.append(f"{r.achieved_gflops:,.1f} GFLOP/s")
+    parts = []
     if r.achieved_bandwidth_gbps is not None:
-        rates.append(f"{r.achieved_bandwidth_gbps:,.1f} GB/s")
-    if r.operational_intensity is not None:
-        rates.append(f"{r.operational_intensity:.3g} FLOP/B")
-    where = f"{r.roofline_position.replace('_', ' ')}, {', '.join(rates)}"
+        of = ", ".join(
+            f"{percent(r.achieved_bandwidth_gbps / ceiling)} of {_LEVELS[name]}'s {ceiling:,.0f}"
+            for name, ceiling in sorted(
+                r.bandwidth_ceilings_gbps.items(), key=lambda item: item[0] != r.bound_by
+            )
+            if name in _LEVELS
+        )
+        parts.append(f"{r.achieved_bandwidth_gbps:,.0f} GB/s between L2 and fabric ({of})")
+    if r.achieved_gflops:
+        roof, unit = r.compute_roof_gflops, _pipe(r.compute_roof_type)
+        of = f" of {rate(roof)} {unit}" if roof else ""
+        parts.append(f"{rate(r.achieved_gflops)}{of}")
+    if r.operational_intensity:
+        parts.append(f"{r.operational_intensity:.3g} FLOP/B")
+    position = r.roofline_position.replace("_", " ")
+    text = f"{position}, {', '.join(parts)}" if parts else position
     if r.fraction_of_roof is None:
-        return where
-    return f"{where}: {_percent(r.fraction_of_roof)} of the roof"
+        return text
+    return f"{text}: {percent(r.fraction_of_roof)} of the roof"
+
+
+def _pipe(name: str | None) -> str:
+    unit, _, type_ = (name or "").partition("_")
+    return f"({_PIPES.get(unit, unit)} {type_.upper()})" if name else ""
 
 
 def _critical_path(profile: ProfileDocument) -> str:
@@ -195,32 +315,19 @@ def _critical_path(profile: ProfileDocument) -> str:
     assert t is not None
     text = f"{milliseconds(t.critical_path_ms)} of a {milliseconds(t.makespan_ms)} run"
     if c is not None and c.critical_path_score is not None:
-        text += f"; {_percent(c.critical_path_score)} of the path is the dominant kernel"
+        text += f"; {percent(c.critical_path_score)} of the path is the dominant kernel"
     if t.device_only:
         text += "; device-only graph (no host calls recorded)"
     return text
 
 
-def _thread_trace(trace: ThreadTraceSummary) -> str:
-    f = trace.fractions
-    if not trace.usable or f is None:
-        return f"empty: {trace.reason}"
-    waits = {
-        "memory": f.wait_vmem,
-        "LDS": f.wait_lds,
-        "scalar memory": f.wait_smem,
-        "barriers": f.barrier,
-    }
-    longest = sorted(waits.items(), key=lambda item: -item[1])[:2]
-    text = "of the waves' cycles " + ", ".join(f"{_percent(v)} wait for {k}" for k, v in longest)
-    if trace.stall_sites:
-        site = trace.stall_sites[0]
-        text += f"; most at {site.isa}"
-        if site.source:
-            text += f" ({site.source})"
-        if site.waits_for:
-            text += f", waiting for {site.waits_for[0].isa}"
-    return printable(text)
+def _grid(rows: list[tuple[str, str]]) -> Table:
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="bold", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for name, text in rows:
+        facts.add_row(name, printable(text))
+    return facts
 
 
 def _bullets(title: str, lines: list[str]) -> RenderableType:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
 
 from rocm_perf_lab.analyze.bottleneck import Evidence
 from rocm_perf_lab.analyze.evidence import KernelAnalysis
+from rocm_perf_lab.analyze.kernel_class import KernelClass, kernel_class
 from rocm_perf_lab.analyze.rules import Confidence, Label
 from rocm_perf_lab.schema.common import Document, Model, Provenance
+from rocm_perf_lab.schema.occupancy import Occupancy, to_occupancy
 from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
+
+NO_SIZE = "the trace holds no launch size that is possible"
 
 
 class EvidenceItem(Model):
     metric: str
+    words: str = Field(description="what the metric is called in a sentence")
+    text: str = Field(description="the whole as a sentence")
     value: float | None
     unit: str
     relation: Literal["<", "<=", ">", ">="]
@@ -27,10 +34,13 @@ class EvidenceItem(Model):
 
 class KernelVerdict(Model):
     kernel: str
-    grid: tuple[int, int, int] = Field(description="work-items, of the shape that was judged")
-    block: tuple[int, int, int]
-    dispatches: int
-    time_ms: float = Field(description="sum over its dispatches, all shapes")
+    kind: KernelClass
+    grid: tuple[int, int, int] | None = Field(
+        description="work-items, of the shape that was judged; null: no possible size recorded"
+    )
+    block: tuple[int, int, int] | None
+    dispatches: int = Field(description="per run, as in profile.json")
+    time_ms: float = Field(description="sum over its dispatches, all shapes, as in profile.json")
     bottleneck: Label
     rule: str | None = Field(description="`rocm-perf explain RULE` says what it means")
     confidence: Confidence
@@ -38,13 +48,21 @@ class KernelVerdict(Model):
     evidence: list[EvidenceItem]
     next_steps: list[str]
     also: list[str] = Field(description="other rules that hold as well")
-    missing: list[str] = Field(description="for unknown: what would have been needed")
+    missing: list[str] = Field(description="what was not measured and would tell more")
+    remarks: list[str] = Field(
+        default=[], description="what else was seen: narrow, uncoalesced, repeated loads"
+    )
 
     operational_intensity: float | None
     roofline_position: Literal["memory_bound", "compute_bound"] | None
     fraction_of_roof: float | None
     occupancy_theoretical: float | None
     occupancy_limiter: str | None
+    occupancy: Occupancy
+    detailed_fraction: float | None = Field(
+        default=None,
+        description="of a modelled kernel, how much was simulated; the rest is extrapolated",
+    )
     critical_path_score: float | None
     thread_trace: ThreadTraceSummary | None
     reasons: dict[str, str] = Field(description="field -> why it is null")
@@ -55,38 +73,51 @@ class AnalysisDocument(Document):
     notes: list[str]
 
 
+@dataclass(frozen=True)
+class KernelContext:
+    """What other findings say of a kernel; the same values stand in profile.json."""
+
+    dispatches: int
+    time_ms: float
+    grid: tuple[int, int, int] | None
+    block: tuple[int, int, int] | None
+    critical_path_score: float | None
+    critical_path_reason: str | None
+    thread_trace: ThreadTraceSummary | None
+    detailed_fraction: float | None = None
+
+
 def to_document(
     analyses: Sequence[KernelAnalysis],
     provenance: Provenance,
-    critical_path_scores: Mapping[str, float | None] | None = None,
-    thread_traces: Mapping[str, ThreadTraceSummary] | None = None,
+    contexts: Mapping[str, KernelContext],
     notes: Sequence[str] = (),
 ) -> AnalysisDocument:
-    """`critical_path_scores` and `thread_traces` are by kernel name."""
-    scores, traces = critical_path_scores or {}, thread_traces or {}
+    """`contexts` are by kernel name."""
     return AnalysisDocument(
         provenance=provenance,
-        kernels=[_kernel(a, scores.get(a.name), traces.get(a.name)) for a in analyses],
+        kernels=[_kernel(a, contexts[a.name]) for a in analyses if a.name in contexts],
         notes=list(notes),
     )
 
 
-def _kernel(
-    a: KernelAnalysis, score: float | None, thread_trace: ThreadTraceSummary | None
-) -> KernelVerdict:
+def _kernel(a: KernelAnalysis, context: KernelContext) -> KernelVerdict:
     reasons = {}
     if a.roofline is not None and a.roofline.reason:
         reasons["roofline_position"] = a.roofline.reason
     if a.occupancy.reason:
         reasons["occupancy_theoretical"] = a.occupancy.reason
-    if score is None:
-        reasons["critical_path_score"] = "not on the dispatch graph"
-    if thread_trace is None:
+    if context.critical_path_score is None and context.critical_path_reason:
+        reasons["critical_path_score"] = context.critical_path_reason
+    if context.thread_trace is None:
         reasons["thread_trace"] = "no thread trace of this kernel"
+    if context.grid is None:
+        reasons["grid"] = NO_SIZE
     intensity = a.roofline.operational_intensity if a.roofline else None
     if intensity is None and a.roofline is not None:
-        hbm = a.roofline.levels.get("hbm")
-        why = a.roofline.reasons.get("flops") or (hbm.reason if hbm else None) or a.roofline.reason
+        fabric = a.roofline.levels.get("fabric")
+        counted = fabric.reason if fabric else None
+        why = a.roofline.reasons.get("flops") or counted or a.roofline.reason
         reasons["operational_intensity"] = why or "not counted"
     return KernelVerdict(
         bottleneck=a.verdict.label,
@@ -97,18 +128,22 @@ def _kernel(
         next_steps=list(a.verdict.next_steps),
         also=list(a.verdict.also),
         missing=list(a.verdict.missing),
+        remarks=list(a.remarks),
         kernel=a.name,
-        grid=a.key.grid,
-        block=a.key.workgroup,
-        dispatches=a.launch.dispatches,
-        time_ms=a.launch.total_ns / 1e6,
+        kind=kernel_class(a.name),
+        grid=context.grid,
+        block=context.block,
+        dispatches=context.dispatches,
+        time_ms=context.time_ms,
         operational_intensity=intensity,
         roofline_position=a.roofline.roofline_position if a.roofline else None,
         fraction_of_roof=a.roofline.fraction_of_roof if a.roofline else None,
         occupancy_theoretical=a.occupancy.theoretical,
         occupancy_limiter=a.occupancy.limiter,
-        critical_path_score=score,
-        thread_trace=thread_trace,
+        occupancy=to_occupancy(a.occupancy),
+        detailed_fraction=context.detailed_fraction,
+        critical_path_score=context.critical_path_score,
+        thread_trace=context.thread_trace,
         reasons=reasons,
     )
 
@@ -117,6 +152,8 @@ def _evidence(e: Evidence) -> EvidenceItem:
     return EvidenceItem.model_validate(
         {
             "metric": e.metric,
+            "words": e.words,
+            "text": str(e),
             "value": e.value,
             "unit": e.unit,
             "relation": e.relation,

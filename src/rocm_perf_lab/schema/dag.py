@@ -87,13 +87,15 @@ class DeviceTime(Model):
 
 
 class DagDocument(Document):
-    scope: Literal["host-and-device", "device-only", "empty"]
+    scope: Literal["host-and-device", "device-only", "serialised", "empty"] = Field(
+        description="serialised: only counter runs were given, whose order is not the program's"
+    )
     nodes: int = Field(description="kernels, copies, and returns of host calls that waited")
-    makespan_ns: int = Field(description="first start to last end of a kernel or copy")
-    critical_path_ns: int = Field(
+    makespan_ns: int | None = Field(description="first start to last end of a kernel or copy")
+    critical_path_ns: int | None = Field(
         description="the part of the makespan that the path explains; the rest is of unknown cause"
     )
-    replay_ns: int
+    replay_ns: int | None
     replay_error: float | None = Field(description="|replay_ns - makespan_ns| / makespan_ns")
     coverage: float | None = Field(description="critical_path_ns / makespan_ns")
     path_by_cause_ns: dict[str, int] = Field(description="adds up to makespan_ns")
@@ -107,4 +109,7 @@ class DagDocument(Document):
 
 
 def to_document(finding: DagFinding, provenance: Provenance) -> DagDocument:
-    return DagDocument.model_validate({"provenance": provenance, **asdict(finding)})
+    fields = asdict(finding)
+    if finding.scope == "serialised":
+        fields |= dict.fromkeys(("makespan_ns", "critical_path_ns", "replay_ns"))
+    return DagDocument.model_validate({"provenance": provenance, **fields})

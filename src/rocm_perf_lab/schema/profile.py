@@ -6,14 +6,20 @@ from typing import Literal
 
 from pydantic import Field
 
+from rocm_perf_lab.analyze.kernel_class import KernelClass
+from rocm_perf_lab.analyze.rules import RunLabel
 from rocm_perf_lab.schema.common import Document, Model
+from rocm_perf_lab.schema.occupancy import Occupancy
+from rocm_perf_lab.schema.roofline import MetricRow
 from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 
 
 class KernelIdentity(Model):
     name: str
-    grid: tuple[int, int, int] = Field(description="work-items, not workgroups")
-    block: tuple[int, int, int]
+    grid: tuple[int, int, int] | None = Field(
+        description="work-items, not workgroups; null: the trace has no possible size"
+    )
+    block: tuple[int, int, int] | None
 
 
 class GpuInfo(Model):
@@ -21,7 +27,12 @@ class GpuInfo(Model):
     name: str | None
     wave_size: int | None
     compute_units: int | None
-    theoretical_peak_flops: float | None = Field(description="vector FP32, FLOP/s")
+    theoretical_peak_flops: float | None = Field(
+        description="FLOP/s by datasheet, of the type and unit the dominant kernel uses most"
+    )
+    theoretical_peak_type: str | None = Field(
+        default=None, description="that type and unit; valu_f32 (vector FP32) where not counted"
+    )
 
 
 class Stability(Model):
@@ -34,6 +45,9 @@ class Stability(Model):
     cv: float | None
     ci95_ms: tuple[float, float] | None
     classification: Literal["stable", "moderate", "unstable"] | None
+    repeats_exactly: bool = Field(
+        default=False, description="a deterministic model: spread says nothing about hardware"
+    )
     reason: str | None = None
 
 
@@ -57,21 +71,22 @@ class Resources(Model):
     notes: list[str]
 
 
-class Occupancy(Model):
-    theoretical: float | None
-    limiter: str | None
-    waves_per_simd: float | None
-    threads_per_block: int
-    wave_size: int | None
-    reason: str | None = None
-
-
 class RooflineSummary(Model):
     operational_intensity: float | None
     achieved_gflops: float | None
-    achieved_bandwidth_gbps: float | None
+    achieved_bandwidth_gbps: float | None = Field(description="between L2 and fabric")
     roofline_position: Literal["memory_bound", "compute_bound"] | None
     fraction_of_roof: float | None
+    bound_by: str | None = Field(
+        default=None, description="the resource of the longest roof time: hbm, mall or compute"
+    )
+    compute_roof_gflops: float | None = Field(default=None)
+    compute_roof_type: str | None = Field(
+        default=None, description="type and unit the kernel uses most, e.g. mfma_bf16"
+    )
+    bandwidth_ceilings_gbps: dict[str, float] = Field(
+        default={}, description="of what lies behind L2: hbm, and mall where there is one"
+    )
     reason: str | None
 
 
@@ -95,21 +110,75 @@ class TimelineSummary(Model):
     device_only: bool = Field(description="no host calls were recorded")
 
 
+class TimePart(Model):
+    name: str = Field(
+        description="kernels, copies, launch_gaps, host, synchronisation or unexplained"
+    )
+    words: str
+    ms: float
+    share: float = Field(description="of the makespan; the parts add up to 1")
+
+
+class HostCall(Model):
+    name: str
+    calls: int
+    total_ms: float
+
+
+class RunVerdict(Model):
+    """What limits the run itself; kernel_bound: its kernels."""
+
+    bottleneck: RunLabel
+    confidence: str
+    meaning: str
+    evidence: list[str]
+    next_steps: list[str]
+    missing: list[str]
+
+
+class WhereTheTimeGoes(Model):
+    """One run from its first to its last device operation, along its critical path."""
+
+    makespan_ms: float
+    parts: list[TimePart]
+    kernel_busy_share: float = Field(description="of the makespan, a kernel running")
+    device_idle_share: float = Field(description="of the makespan, neither kernel nor copy running")
+    runtime_kernel_share: float | None = Field(
+        description="of the kernels' time, that of the runtime's own (__amd_rocclr_*)"
+    )
+    collective_share: float | None = Field(description="of the kernels' time, that of collectives")
+    host_calls: list[HostCall] = Field(description="those that took longest in all")
+    verdict: RunVerdict
+
+
+class OperatorShare(Model):
+    """A framework's operator and the device work it launched itself (not its callees')."""
+
+    name: str
+    calls: int
+    launches: int
+    device_ms: float
+    share: float = Field(description="of all device time with a known operator or without")
+
+
 class BottleneckSummary(Model):
     bottleneck: str
     confidence: str
+    meaning: str = ""
     evidence: list[str]
     next_steps: list[str]
+    missing: list[str] = Field(default=[], description="what was not measured and would tell more")
 
 
 class KernelProfile(Model):
     kernel: KernelIdentity
+    kind: KernelClass = Field(description="user, runtime (__amd_rocclr_*) or collective")
     launch_shapes: int = Field(description="distinct (grid, block, LDS) this kernel ran with")
     helper: bool = Field(description="a runtime helper (__amd_rocclr_*), not the user's kernel")
     dispatches: int = Field(description="per run")
     runtime_ms: float = Field(description="sum of (end - start) over its dispatches, per run")
     total_ms: float = Field(description="the same as runtime_ms")
-    share: float | None = Field(description="of the kernel time of one run")
+    share: float | None = Field(description="of the time of all kernels listed; adds up to 1")
     dispatch: DispatchStatistics
     stability: Stability
     resources: Resources
@@ -117,6 +186,11 @@ class KernelProfile(Model):
     roofline: RooflineSummary
     critical_path: CriticalPathSummary
     bottleneck: BottleneckSummary
+    detailed_fraction: float | None = Field(
+        default=None,
+        description="of a modelled kernel, how much was simulated; the rest is extrapolated",
+    )
+    reasons: dict[str, str] = Field(default={}, description="field -> why it is null")
 
 
 class ProfileDocument(Document):
@@ -137,9 +211,16 @@ class ProfileDocument(Document):
     roofline: RooflineSummary | None
     critical_path: CriticalPathSummary | None
     bottleneck: BottleneckSummary | None
+    where_the_time_goes: WhereTheTimeGoes | None = None
     timeline: TimelineSummary | None
     thread_trace: ThreadTraceSummary | None = Field(
-        default=None, description="of the dominant kernel, else of another that was traced"
+        default=None, description="of the dominant kernel, else of another: its `kernel` says which"
+    )
+    metrics: list[MetricRow] = Field(
+        default=[], description="of the dominant kernel; roofline.json has every kernel's"
+    )
+    operators: list[OperatorShare] = Field(
+        default=[], description="share per operator, where the trace records them"
     )
     kernels: list[KernelProfile]
     reasons: dict[str, str] = Field(description="field -> why it is null")

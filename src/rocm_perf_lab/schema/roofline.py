@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
 
+from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.metrics import Value
+from rocm_perf_lab.analyze.metrics_table import Row
 from rocm_perf_lab.analyze.roofline import KernelRoofline, Level, RooflineFinding
 from rocm_perf_lab.schema.common import Document, Model, Provenance
 
@@ -29,15 +32,37 @@ class Metric(Model):
     counters: list[str]
 
 
+class MetricRow(Model):
+    """One line of the metrics table."""
+
+    group: str
+    name: str
+    title: str
+    value: float | None
+    unit: str
+    reason: str | None = Field(description="why the value is null")
+    formula: str | None
+    counters: list[str]
+
+
 class MemoryLevel(Model):
-    """One level of memory; amounts are per dispatch."""
+    """One level of memory; amounts are per dispatch.
+
+    `fabric` is what L2 exchanges with the Infinity Cache (`mall`) and HBM behind it: counters end
+    there, so `hbm` has numbers of its own only where there is no Infinity Cache.
+    """
 
     bytes: float | None
     read_bytes: float | None
     write_bytes: float | None
     achieved_bandwidth_gbps: float | None
     ceiling_gbps: float | None
-    fraction_of_ceiling: float | None
+    fraction_of_ceiling: float | None = Field(description="at most 1; never falls with speed")
+    fraction_of_datasheet: float | None = None
+    served_by: str | None = Field(
+        default=None, description="of fabric: hbm or mall, whose ceiling applies; note says why"
+    )
+    ceilings_gbps: dict[str, float] = Field(default={}, description="every ceiling that may apply")
     operational_intensity: float | None = Field(description="FLOP per byte at this level")
     ridge_point: float | None
     position: Position | None
@@ -56,20 +81,30 @@ class RooflineKernel(Model):
     flops: float | None = Field(description="per dispatch, all types")
     flops_by_type: dict[str, Metric]
     bytes_by_level: dict[str, MemoryLevel]
-    operational_intensity: float | None = Field(description="FLOP per byte of memory traffic")
+    operational_intensity: float | None = Field(description="FLOP per byte of fabric traffic")
     achieved_gflops: float | None
     achieved_bandwidth_gbps: float | None
     compute_roof_gflops: float | None = Field(
         description="of this kernel's mix: VALU types one after the other, MFMA types likewise, "
         "the two side by side; vector FP32 where there is no FLOP"
     )
-    ridge_point: float | None = Field(description="compute roof over memory ceiling, FLOP per byte")
+    compute_roof_type: str | None = Field(
+        default=None, description="type and unit with most of the roof time, e.g. mfma_bf16"
+    )
+    compute_peak_gflops: float | None = Field(
+        default=None, description="the datasheet's for that type and unit"
+    )
+    compute_fraction: float | None = Field(default=None, description="at most 1")
+    ridge_point: float | None = Field(description="compute roof over fabric ceiling, FLOP per byte")
     roofline_position: Position | None
     fraction_of_roof: float | None = Field(
         description="the longest roof time, of compute and of memory, over the time taken"
     )
     bound_by: str | None
     metrics: dict[str, Metric] = Field(description="busy shares, hit rates, waits, occupancy …")
+    metrics_table: list[MetricRow] = Field(
+        default=[], description="the same as a table, with what follows from the launch"
+    )
     plausibility: list[str] = Field(description="what was impossible or remarkable")
     reasons: dict[str, str] = Field(description="field -> why it is null")
     notes: list[str]
@@ -85,7 +120,27 @@ class RooflineDocument(Document):
     notes: list[str]
 
 
-def to_document(finding: RooflineFinding, provenance: Provenance) -> RooflineDocument:
+def metric_rows(rows: Sequence[Row]) -> list[MetricRow]:
+    return [
+        MetricRow(
+            group=row.group,
+            name=row.name,
+            title=row.title,
+            value=row.value.value,
+            unit=row.value.unit,
+            reason=row.value.reason,
+            formula=row.value.formula,
+            counters=list(row.value.counters),
+        )
+        for row in rows
+    ]
+
+
+def to_document(
+    finding: RooflineFinding,
+    provenance: Provenance,
+    tables: Mapping[KernelKey, Sequence[Row]] | None = None,
+) -> RooflineDocument:
     return RooflineDocument(
         provenance=provenance,
         architecture=finding.architecture,
@@ -96,12 +151,12 @@ def to_document(finding: RooflineFinding, provenance: Provenance) -> RooflineDoc
             for name, q in finding.ceilings.items()
         ],
         timed_by=finding.timed_by,
-        kernels=[_kernel(k) for k in finding.kernels],
+        kernels=[_kernel(k, (tables or {}).get(k.key, ())) for k in finding.kernels],
         notes=list(finding.notes),
     )
 
 
-def _kernel(k: KernelRoofline) -> RooflineKernel:
+def _kernel(k: KernelRoofline, table: Sequence[Row]) -> RooflineKernel:
     return RooflineKernel(
         kernel=k.key.name,
         grid=k.key.grid,
@@ -117,10 +172,14 @@ def _kernel(k: KernelRoofline) -> RooflineKernel:
         achieved_gflops=k.achieved_gflops,
         achieved_bandwidth_gbps=k.achieved_bandwidth_gbps,
         compute_roof_gflops=k.compute_roof_gflops,
+        compute_roof_type=k.compute_roof_pipe,
+        compute_peak_gflops=k.compute_peak_gflops,
+        compute_fraction=k.compute_fraction,
         ridge_point=k.ridge_point,
         roofline_position=k.roofline_position,
         fraction_of_roof=k.fraction_of_roof,
         bound_by=k.bound_by,
+        metrics_table=metric_rows(table),
         metrics={n: _metric(v) for n, v in k.metrics.items() if n not in k.flops_by_type},
         plausibility=list(k.plausibility),
         reasons=dict(k.reasons),
@@ -142,6 +201,9 @@ def _level(level: Level) -> MemoryLevel:
         achieved_bandwidth_gbps=level.gbps,
         ceiling_gbps=level.ceiling_gbps,
         fraction_of_ceiling=level.fraction,
+        fraction_of_datasheet=level.fraction_of_datasheet,
+        served_by=level.served_by,
+        ceilings_gbps=dict(level.ceilings),
         operational_intensity=level.operational_intensity,
         ridge_point=level.ridge_point,
         position=level.position,

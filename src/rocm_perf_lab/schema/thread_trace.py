@@ -80,6 +80,26 @@ class ExposedLatency(Model):
     share: float
 
 
+class Access(Model):
+    """A vector memory instruction worth a remark."""
+
+    number: int
+    isa: str
+    source: str | None
+    bytes_per_lane: int
+    kinds: list[str] = Field(description="narrow, uncoalesced, repeated")
+    remark: str
+    hit: int
+    cycles: float = Field(description="lost issuing it, and at waits for it")
+    share: float
+
+
+class Cause(Model):
+    name: str = Field(description="a field of fractions")
+    words: str
+    share: float
+
+
 class Fractions(Model):
     """Shares of all cycles of traced waves; docs/thread-trace.md defines each."""
 
@@ -130,6 +150,8 @@ class EngineOccupancy(Model):
 
 class ThreadTraceSummary(Model):
     folder: str
+    kernel: str | None = Field(description="the kernel it was recorded for")
+    symbols: list[str] = Field(description="labels of the code that was executed")
     agent_handle: int | None
     dispatch_id: int | None
     gfxip: int | None
@@ -146,13 +168,18 @@ class ThreadTraceSummary(Model):
     waves_missing: int
     state_cycles: dict[str, int] | None
     fractions: Fractions | None
+    causes: list[Cause] = Field(description="of lost time, the largest first")
     stall_sites: list[StallSite]
+    accesses: list[Access] = Field(description="narrow, uncoalesced and repeated loads")
     exposed_latency: list[ExposedLatency]
     waits_recorded_share: float | None
     waits_inferred_share: float | None
     issue_utilisation: float | None
     valu_issue_utilisation: float | None
     mfma_issue_utilisation: float | None
+    mfma_pipe_utilisation: float | None = Field(
+        description="estimate: matrix instructions x cycles of each, over the traced SIMDs' time"
+    )
     mean_waves_per_simd: float | None
     peak_waves_per_simd: int | None
     shader_mhz: float | None

@@ -8,7 +8,7 @@ strings are left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from rocm_perf_lab.trace.model import (
     IndexColumn,
     IntColumn,
     KernelSymbol,
+    Operators,
     Process,
     Regions,
     Source,
@@ -71,6 +72,9 @@ class Raw:
     regions: Columns
     measured: Measured = field(default_factory=Measured)
     virtual: bool = False
+    operators: Operators | None = None
+    allocated_bytes: int | None = None
+    detailed: Mapping[str, float] = field(default_factory=dict)
     rocm_version: str | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -81,6 +85,7 @@ def assemble(raw: Raw) -> Trace:
     dispatches, dispatch_rows = _usable(raw.dispatches, _DISPATCH, "kernel dispatches", notes)
     copies, _ = _usable(raw.copies, _COPY, "memory copies", notes)
     regions, _ = _usable(raw.regions, _REGION, "host API calls", notes)
+    dispatch_rows = _once(dispatches, dispatch_rows, notes)
     # Columns are let go as soon as they are converted: a large trace fits only once.
     for table in (raw.dispatches, raw.copies, raw.regions):
         table.clear()
@@ -143,6 +148,9 @@ def assemble(raw: Raw) -> Trace:
         ),
         counters=counters,
         virtual=raw.virtual,
+        operators=raw.operators,
+        allocated_bytes=raw.allocated_bytes,
+        detailed=dict(raw.detailed),
         rocm_version=raw.rocm_version,
         notes=tuple(dict.fromkeys(notes)),
     )
@@ -196,6 +204,27 @@ def _usable(
         rows = rows[~bad]
         _take(table, rows)
     return table, rows
+
+
+def _once(table: Columns, rows: IntColumn, notes: list[str]) -> IntColumn:
+    """Dispatches recorded twice (same process, agent, number and times) are left in once."""
+    keys = [table[k] for k in ("start_ns", "end_ns", "dispatch_id", "agent", "process")]
+    start, number = keys[0], keys[2]
+    if len(start) < 2 or bool(np.all(start[1:] > start[:-1])):
+        return rows
+    order = np.lexsort(keys)
+    same = np.ones(len(order) - 1, dtype=bool)
+    for key in keys:
+        same &= key[order][1:] == key[order][:-1]
+    same &= number[order][1:] >= 0
+    if not same.any():
+        return rows
+    kept = np.ones(len(order), dtype=bool)
+    kept[order[1:][same]] = False
+    notes.append(f"{int(same.sum())} dispatches are recorded twice; each is counted once.")
+    at = np.flatnonzero(kept)
+    _take(table, at)
+    return rows[at]
 
 
 def _order(table: Columns, *keys: str) -> IntColumn | None:

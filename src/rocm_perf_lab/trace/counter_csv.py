@@ -91,7 +91,8 @@ def read_csv(path: Path) -> list[Trace]:
     if not dispatches:
         raise BadInput(f"{path} has a header but not one dispatch.")
     facts = _sysinfo(path)
-    return [_trace(part, path, facts, notes) for part in _passes(dispatches)]
+    devices = _agent_info(path)
+    return [_trace(part, path, facts, devices, notes) for part in _passes(dispatches)]
 
 
 def _canonical(header: str) -> str:
@@ -159,12 +160,21 @@ def _passes(dispatches: list[_Dispatch]) -> Iterator[list[_Dispatch]]:
     yield from passes.values()
 
 
-def _trace(part: list[_Dispatch], path: Path, facts: dict[str, str], notes: list[str]) -> Trace:
+def _trace(
+    part: list[_Dispatch],
+    path: Path,
+    facts: dict[str, str],
+    described: dict[int, Agent],
+    notes: list[str],
+) -> Trace:
     rows = [dispatch.row for dispatch in part]
     notes = list(notes)
     if any("e" in row.get("start_ns", "").lower() for row in rows):
         notes.append("Times are written as rounded powers of ten: durations are not known.")
     architecture = facts.get("gpu_arch", "")
+    gpus = [agent for agent in described.values() if agent.kind == "GPU"]
+    if not architecture and len({agent.architecture for agent in gpus}) == 1:
+        architecture = gpus[0].architecture
     columns: Columns = {
         name: _column(rows, name)
         for name in (
@@ -229,7 +239,7 @@ def _trace(part: list[_Dispatch], path: Path, facts: dict[str, str], notes: list
                 )
                 for pid in pids
             ),
-            agents=tuple(_agent(device, architecture, facts) for device in devices),
+            agents=tuple(_agent(device, architecture, facts, described) for device in devices),
             kernels=kernels,
             strings=[],
             dispatches=columns,
@@ -260,8 +270,16 @@ def _measured(part: list[_Dispatch]) -> Measured:
     )
 
 
-def _agent(device: str, architecture: str, facts: dict[str, str]) -> Agent:
-    """What rocprof-compute's sysinfo.csv says about the device, under the profiler's names."""
+def _agent(
+    device: str, architecture: str, facts: dict[str, str], described: dict[int, Agent]
+) -> Agent:
+    """What rocprofv3's agent_info.csv, or rocprof-compute's sysinfo.csv, says about the device."""
+    index = _integer(device.lower().removeprefix("agent").strip())
+    gpus = [agent for agent in described.values() if agent.kind == "GPU"]
+    if index in described and described[index].kind == "GPU":
+        return described[index]
+    if len(gpus) == 1:  # numbered in another way, but there is no other
+        return gpus[0]
     known = {
         "cu_count": "cu_per_gpu",
         "simd_per_cu": "simd_per_cu",
@@ -282,22 +300,51 @@ def _agent(device: str, architecture: str, facts: dict[str, str]) -> Agent:
         model_name=facts.get("gpu_model", ""),
         product_name=facts.get("gpu_model", ""),
         handle=None,
-        index=number(_integer(device.lower().removeprefix("agent").strip())),
+        index=number(index),
         properties=properties,
     )
 
 
+def _agent_info(path: Path) -> dict[int, Agent]:
+    """rocprofv3 writes <prefix>_agent_info.csv beside its tables: every device by node id."""
+    prefix = re.sub(r"(kernel_trace|counter_collection)\.csv$", "", path.name)
+    own = path.with_name(f"{prefix}agent_info.csv")
+    beside = [own] if own.is_file() else sorted(path.parent.glob("*agent_info.csv"))
+    found: dict[int, Agent] = {}
+    for row in _table(beside[0]) if beside else ():
+        facts = {re.sub(r"\W+", "_", k.strip()).lower(): v for k, v in row.items()}
+        node = _integer(facts.get("node_id", ""))
+        numbers = {k: n for k, v in facts.items() if (n := _integer(v)) >= 0}
+        found[node] = Agent(
+            process=0,
+            kind=facts.get("agent_type", facts.get("type", "")).upper(),
+            architecture=facts.get("name", ""),
+            model_name=facts.get("model_name", ""),
+            product_name=facts.get("product_name", ""),
+            handle=None,
+            index=number(node),
+            properties=dict(sorted(numbers.items())),
+        )
+    return found
+
+
 def _sysinfo(path: Path) -> dict[str, str]:
     """rocprof-compute keeps the machine's description beside its counter tables."""
-    beside = path.with_name("sysinfo.csv")
+    return next(iter(_table(path.with_name("sysinfo.csv"))), {})
+
+
+def _table(beside: Path) -> list[dict[str, str]]:
+    """Rows of a small table beside the one read; none where it is missing or broken."""
     try:
         if not beside.is_file() or beside.stat().st_size > 1 << 20:
-            return {}
+            return []
         text = beside.read_bytes().decode("utf-8-sig", "backslashreplace")
-        row = next(csv.DictReader(io.StringIO(text, newline="")), None)
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
     except (OSError, csv.Error):
-        return {}
-    return {k: v for k, v in (row or {}).items() if isinstance(k, str) and isinstance(v, str)}
+        return []
+    return [
+        {k: v for k, v in row.items() if isinstance(k, str) and isinstance(v, str)} for row in rows
+    ]
 
 
 def _integer(text: str) -> int:

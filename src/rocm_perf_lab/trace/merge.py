@@ -15,6 +15,7 @@ from rocm_perf_lab.trace.model import (
     Dispatches,
     IndexColumn,
     KernelSymbol,
+    Operators,
     Process,
     Regions,
     Source,
@@ -88,8 +89,43 @@ def merge(traces: Sequence[Trace]) -> Trace:
         regions=_joined(regions, "start_ns", "end_ns", "process", "correlation")[0],
         counters=_counters(traces, order),
         virtual=any(trace.virtual for trace in traces),
+        operators=_operators(traces),
+        allocated_bytes=max(
+            (t.allocated_bytes for t in traces if t.allocated_bytes is not None), default=None
+        ),
+        detailed={name: part for trace in traces for name, part in trace.detailed.items()},
         rocm_version=versions.pop() if len(versions) == 1 else None,
         notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _operators(traces: Sequence[Trace]) -> Operators | None:
+    given = [(t.operators, len(t.processes)) for t in traces]
+    names = sorted({name for found, _ in given if found for name in found.names})
+    place = {name: i for i, name in enumerate(names)}
+    parts: list[Operators] = []
+    processes = rows = 0
+    for found, own in given:
+        if found is not None:
+            renamed = np.array([place[name] for name in found.names] + [-1], dtype=np.int32)
+            parts.append(
+                replace(
+                    found,
+                    names=(),
+                    process=_shift(processes)(found.process),
+                    name=renamed[found.name],
+                    launch_process=_shift(processes)(found.launch_process),
+                    launch_operator=_shift(rows)(found.launch_operator),
+                )
+            )
+            rows += len(found)
+        processes += own
+    if not parts:
+        return None
+    columns = [f.name for f in fields(Operators) if f.name != "names"]
+    return Operators(
+        names=tuple(names),
+        **{name: np.concatenate([getattr(p, name) for p in parts]) for name in columns},
     )
 
 

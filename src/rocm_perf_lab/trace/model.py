@@ -26,7 +26,7 @@ class Source:
 
     path: Path
     sha256: str
-    format: str  # "rocpd" | "rocprofv3-json" | "csv"
+    format: str  # "rocpd" | "rocprofv3-json" | "csv" | "kineto"
     schema_version: str | None  # as detected from tables and columns, e.g. "3.0.2"
 
 
@@ -143,6 +143,23 @@ class Regions:
 
 
 @dataclass(frozen=True)
+class Operators:
+    """A framework's operators, and which of them launched the work of a correlation id."""
+
+    names: tuple[str, ...]
+    process: IndexColumn
+    name: IndexColumn  # -> names
+    start_ns: IntColumn
+    end_ns: IntColumn
+    launch_process: IndexColumn  # one row per launch with a known operator
+    launch_correlation: IntColumn
+    launch_operator: IndexColumn  # -> rows of the columns above
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+
+@dataclass(frozen=True)
 class Counter:
     """One hardware counter over all dispatches; NaN where it was not collected.
 
@@ -167,5 +184,8 @@ class Trace:
     regions: Regions
     counters: Mapping[str, Counter]  # by counter name, each of len(dispatches)
     virtual: bool = False  # recorded on a virtual GPU: a metadata row says so
+    operators: Operators | None = None
+    allocated_bytes: int | None = None  # the most device memory held at once, where recorded
+    detailed: Mapping[str, float] = field(default_factory=dict)  # kernel -> part simulated
     rocm_version: str | None = None
     notes: tuple[str, ...] = ()  # what the reader mended, dropped or doubts, in sentences

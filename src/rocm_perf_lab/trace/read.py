@@ -12,9 +12,9 @@ from typing import BinaryIO
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.counter_csv import looks_like_table, read_csv
+from rocm_perf_lab.trace.json_file import GZIP, read_json
 from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.rocpd import read_rocpd
-from rocm_perf_lab.trace.rocprofv3_json import GZIP, read_rocprofv3_json
 from rocm_perf_lab.trace.sqlite_file import MAGIC, check_regular, reason
 
 _CHUNK = 1 << 20
@@ -23,11 +23,16 @@ _CHUNK = 1 << 20
 def read_traces(paths: Iterable[Path | str]) -> list[Trace]:
     """One `Trace` per recorded process of each file, in the order given.
 
-    A file given twice is read once. A file that cannot be read raises `BadInput` naming it.
+    A file given twice, a link to it included, is read once. A file that cannot be read raises
+    `BadInput` naming it.
     """
     files: dict[Path, Path] = {}
     for given in map(Path, paths):
-        files.setdefault(given.absolute(), given)
+        try:
+            whole = given.resolve()
+        except (OSError, RuntimeError):  # a circle of links
+            whole = given.absolute()
+        files.setdefault(whole, given)
     return [trace for path in files.values() for trace in read_file(path)]
 
 
@@ -55,13 +60,13 @@ def _reader(path: Path) -> Callable[[Path], list[Trace]]:
     head = _start(path, 512)
     if head.startswith(MAGIC):
         return read_rocpd
-    if head.startswith(GZIP) or head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
-        return read_rocprofv3_json
+    if head.startswith(GZIP) or head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"["):
+        return read_json
     if looks_like_table(_start(path, 1 << 17)):
         return read_csv
     raise BadInput(
-        f"{path} is neither a rocpd database nor rocprofv3's JSON nor a counter table.",
-        "Give rocprofv3's *_results.db, *_results.json or counter CSV files.",
+        f"{path} is neither a rocpd database nor a JSON trace nor a counter table.",
+        "Give rocprofv3's *_results.db, *_results.json or CSV files, or a PyTorch profiler trace.",
     )
 
 

@@ -12,7 +12,8 @@ The rule, applied to timing traces and counter traces apart:
    the same command are taken as ranks: the first runs of each belong together, then the second
    ones, and so on. Otherwise each machine's runs stay apart.
 
-Where that is a guess, a note says so.
+A recording given twice, in whatever form, counts once. Where any of this is a guess, a note says
+so.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from rocm_perf_lab.trace.duplicates import once
 from rocm_perf_lab.trace.merge import merge
 from rocm_perf_lab.trace.model import Trace
 
@@ -45,7 +47,7 @@ class _Part:
 
 
 def group(traces: Sequence[Trace]) -> Recording:
-    notes: list[str] = []
+    traces, notes = once(traces)
     timing = [trace for trace in traces if not trace.counters]
     passes = [trace for trace in traces if trace.counters]
     idle = [trace for trace in timing if not _rows(trace)]

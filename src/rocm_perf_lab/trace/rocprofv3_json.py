@@ -6,9 +6,6 @@ a time or a kernel must stand makes that row unusable, and a note says how many 
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -28,11 +25,8 @@ from rocm_perf_lab.trace.describe import (
     unknown_kernel,
 )
 from rocm_perf_lab.trace.model import Agent, IntColumn, KernelSymbol, Process, Source, Trace
-from rocm_perf_lab.trace.sqlite_file import reason
 
 ROOT = "rocprofiler-sdk-tool"
-GZIP = b"\x1f\x8b"
-_LARGEST = 1 << 31
 _KINDS = {1: "CPU", 2: "GPU", 3: "NIC"}
 _NOT_CALLS = frozenset(
     "kernel_dispatch memory_copy memory_allocation scratch_memory graph_launch hip_event "
@@ -42,41 +36,17 @@ _NOT_CALLS = frozenset(
 Object = dict[str, Any]
 
 
-def read_rocprofv3_json(path: Path) -> list[Trace]:
-    root = _load(path)
+def read_rocprofv3(root: Object, path: Path) -> list[Trace]:
     tools = root.get(ROOT)
     if isinstance(tools, dict):
         tools = [tools]
     if not isinstance(tools, list) or not tools or not all(isinstance(t, dict) for t in tools):
         raise BadInput(
-            f"{path} is JSON but not rocprofv3's: it has no {ROOT!r} list.",
-            "Record with rocprofv3 -f rocpd or -f json.",
+            f"{path} is JSON but not rocprofv3's (no {ROOT!r} list) nor PyTorch's profiler's "
+            "(no 'traceEvents').",
+            "Record with rocprofv3 -f rocpd or -f json, or with torch.profiler.",
         )
     return [_read_process(tool, path) for tool in tools]
-
-
-def _load(path: Path) -> Object:
-    try:
-        with path.open("rb") as plain:
-            packed = plain.read(2) == GZIP
-        with gzip.open(path) if packed else path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        what = reason(error) if isinstance(error, OSError) else str(error)
-        raise BadInput(f"{path} cannot be read: {what}.") from error
-    if len(data) > _LARGEST:
-        raise BadInput(
-            f"{path} holds more than {_LARGEST >> 30} GiB of JSON.", "Record it with -f rocpd."
-        )
-    try:
-        # Some recorded argument strings are not UTF-8.
-        root = json.loads(data.decode("utf-8", "replace"))
-    except (ValueError, RecursionError) as error:
-        where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise BadInput(f"{path} is cut short or is no JSON{where}.") from error
-    if not isinstance(root, dict):
-        raise BadInput(f"{path} is JSON but not rocprofv3's: its root is no object.")
-    return root
 
 
 def _read_process(tool: Object, path: Path) -> Trace:

@@ -2,69 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from rocm_perf_lab.analyze import counters, graph, runtime, thread_trace
 from rocm_perf_lab.analyze.evidence import analyze_kernels
+from rocm_perf_lab.analyze.operators import operator_times
 from rocm_perf_lab.analyze.roofline import roofline
+from rocm_perf_lab.analyze.run_time import where_the_time_goes
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
-from rocm_perf_lab.arch.load import lookup
-from rocm_perf_lab.arch.model import CeilingKind
+from rocm_perf_lab.arch import load, roofline_csv
+from rocm_perf_lab.arch.model import CeilingKind, Gpu
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace import att as att_reader
-from rocm_perf_lab.trace.model import Trace
-from rocm_perf_lab.trace.read import read_traces
+from rocm_perf_lab.trace.describe import kernel_name
+from rocm_perf_lab.trace.model import Agent, Trace
+from rocm_perf_lab.trace.programs import one_program
 from rocm_perf_lab.trace.recording import Recording, group
-from rocm_perf_lab.workflow.documents import Documents, Findings, to_documents
+from rocm_perf_lab.workflow.documents import Documents, thread_trace_documents, to_documents
+from rocm_perf_lab.workflow.findings import SERIALISED, Findings
+from rocm_perf_lab.workflow.inputs import holds_thread_traces, holds_traces, read_inputs
 from rocm_perf_lab.workflow.provenance import provenance
 
 Tell = Callable[[str], None]
-
-# What is looked for in a folder, best first; the first kind found is taken.
-_PATTERNS = (
-    ("*_results.db",),
-    ("*_results.json", "*_results.json.gz"),
-    ("*.db",),
-    ("*counter_collection.csv", "*kernel_trace.csv"),
-)
+# Below this part of the critical path, which kernel happens to be on it means nothing.
+_SOME_OF_THE_PATH = 0.05
 
 
-def find_traces(paths: Iterable[Path]) -> list[Path]:
-    """Files as given; in folders, the trace files anywhere below."""
-    found: list[Path] = []
-    for path in paths:
-        if not path.is_dir():
-            found.append(path)
-            continue
-        for patterns in _PATTERNS:
-            below = sorted(f for pattern in patterns for f in path.rglob(pattern) if f.is_file())
-            if below:
-                found += below
-                break
-        else:
-            raise BadInput(
-                f"no trace file lies under {path}",
-                hint="rocprofv3 names its databases <pid>_results.db",
-            )
-    return found
+@dataclass(frozen=True)
+class Choices:
+    """What a user may ask of an analysis."""
+
+    kernel: str | None = None
+    ceilings: CeilingKind = "measured"
+    select: runtime.Select = "path"
+    gpu: str | None = None  # where the traces do not tell
 
 
 def analyze_files(
-    files: Sequence[Path],
+    paths: Sequence[Path],
     att: Sequence[Path] = (),
-    kernel: str | None = None,
-    ceilings: CeilingKind = "measured",
+    choices: Choices | None = None,
     tell: Tell = lambda _: None,
 ) -> Documents:
-    tell(f"reading {len(files)} file{'s' * (len(files) != 1)}")
-    recording = group(read_traces(files))
-    return analyze_recording(
-        recording, read_att(att, tell), kernel=kernel, ceilings=ceilings, tell=tell
-    )
+    """Files and folders; thread traces in them are read too, unless `att` names some."""
+    wanted = choices or Choices()
+    if wanted.gpu is not None:
+        load.gpu(wanted.gpu)  # a name nobody knows is refused before anything is read
+    if not paths:
+        if not att:
+            raise BadInput("there is nothing to analyze", hint="give trace files or --att DIR")
+        paths = [folder for folder in att if holds_traces(folder)]
+        if not paths:
+            gpu = load.gpu(wanted.gpu) if wanted.gpu else None
+            return thread_trace_documents(read_att(att, tell), gpu)
+    att = att or [path for path in paths if holds_thread_traces(path)]
+    tell(f"reading {len(paths)} input{'s' * (len(paths) != 1)}")
+    recording = group(read_inputs(paths))
+    one_program(recording.timing_runs)
+    return analyze_recording(recording, read_att(att, tell), wanted, tell=tell)
 
 
 def read_att(
@@ -81,20 +82,22 @@ def read_att(
 def analyze_recording(
     recording: Recording,
     att: Sequence[ThreadTraceFinding] = (),
+    choices: Choices | None = None,
     *,
-    kernel: str | None = None,
-    ceilings: CeilingKind = "measured",
+    device: DeviceInfo | None = None,
     notes: Sequence[str] = (),
     started: str | None = None,
     host: str | None = None,
     relative_to: Path | None = None,
     tell: Tell = lambda _: None,
 ) -> Documents:
-    """Pure but for `tell`: the traces of one program in, all documents out."""
+    """Pure but for `tell` and a roofline.csv beside the traces: one program's traces in, all
+    documents out. `device` is the one the program was made to run on, where that is known."""
+    wanted = choices or Choices()
     runs, passes = recording.timing_runs, recording.counter_passes
     serialised = not any(len(run.dispatches) for run in runs)
     timed = runs if not serialised else passes[:1]
-    times = runtime.measure(timed, kernel)
+    times = runtime.measure(timed, wanted.kernel)
     traces = [*runs, *passes]
     if times.dominant is None:
         names = ", ".join(sorted({str(s.path) for t in traces for s in t.sources}))
@@ -103,33 +106,74 @@ def analyze_recording(
             hint="record with rocprofv3 --kernel-trace, and check that the program uses the GPU",
         )
     run = representative(timed)
+    tell("critical path")
+    dag = graph.serialised(SERIALISED) if serialised else graph.build_and_solve(run)
+    times = dominant_by(times, wanted.select, dag)
+    assert times.dominant is not None
     dominant = times.kernels[times.dominant]
-    gpu = lookup(dominant.agent) if dominant.agent else None
+    gpu, gpu_notes = find_gpu(dominant.agent, wanted.gpu, traces)
 
     tell("roofline")
     joined = counters.join(None if serialised else run, passes)
-    roof = roofline(joined, gpu, ceilings)
-    tell("critical path")
-    dag = graph.build_and_solve(run)
+    footprints = [t.allocated_bytes for t in traces if t.allocated_bytes is not None]
+    roof = roofline(joined, gpu, wanted.ceilings, max(footprints, default=None))
     tell("verdict")
     if relative_to is not None:
         att = [replace(a, folder=str(_relative(Path(a.folder), relative_to))) for a in att]
-    att_of = _by_kernel(att, run)
+    att, att_of = _by_kernel(att, run)
+    made = provenance(traces, dominant.agent, gpu, started, host, relative_to, device)
+    modelled = made.device.kind == "virtual"
     findings = Findings(
         times=times,
         gpu=gpu,
         agent=dominant.agent,
         roofline=roof,
         dag=dag,
+        run_time=None if serialised else where_the_time_goes(dag, run),
         kernels=analyze_kernels(run, roof, gpu, att_of),
         att=tuple(att),
         att_of=att_of,
         serialised=serialised,
-        notes=_notes(traces, recording, times, notes, serialised),
+        modelled=modelled,
+        detailed={name: part for t in traces for name, part in t.detailed.items()},
+        operators=operator_times(run),
+        notes=_notes(traces, recording, times, [*notes, *gpu_notes], serialised),
     )
-    return to_documents(
-        findings, provenance(traces, dominant.agent, gpu, started, host, relative_to)
-    )
+    return to_documents(findings, made)
+
+
+def dominant_by(
+    times: runtime.Runtime, select: runtime.Select, dag: graph.DagFinding
+) -> runtime.Runtime:
+    if dag.scope == "serialised":
+        return runtime.dominated(times, select, None, SERIALISED)
+    path_ns = {k.name: k.path_ns for k in dag.kernels if not k.is_copy}
+    share = sum(path_ns.values()) / dag.makespan_ns if dag.makespan_ns else 0.0
+    if share < _SOME_OF_THE_PATH:
+        why = f"kernels are only {100 * share:.1f} % of the critical path"
+        return runtime.dominated(times, select, None, why)
+    return runtime.dominated(times, select, path_ns)
+
+
+def find_gpu(
+    agent: Agent | None, named: str | None, traces: Sequence[Trace]
+) -> tuple[Gpu | None, list[str]]:
+    """The GPU of the recording; the one named where the recording does not tell."""
+    found = load.lookup(agent) if agent else None
+    notes = []
+    if found is None and named is not None:
+        found = load.gpu(named)
+        notes.append(f"The traces do not name a GPU we know: {named} as asked.")
+    elif found is not None and named is not None:
+        asked = load.gpu(named)
+        if (asked.architecture, asked.product) != (found.architecture, found.product):
+            what = found.product or found.architecture
+            notes.append(f"The traces were recorded on {what}; --gpu {named} is not used.")
+    if found is None:
+        return None, notes
+    beside = dict.fromkeys(s.path.with_name(roofline_csv.NAME) for t in traces for s in t.sources)
+    own = next((ceilings for path in beside if (ceilings := roofline_csv.read(path))), {})
+    return roofline_csv.applied(found, own), notes
 
 
 def _relative(path: Path, root: Path) -> Path:
@@ -142,23 +186,38 @@ def representative(runs: Sequence[Trace]) -> Trace:
     return runs[int(np.argsort(totals, kind="stable")[(len(runs) - 1) // 2])]
 
 
-def _by_kernel(findings: Sequence[ThreadTraceFinding], run: Trace) -> dict[str, ThreadTraceFinding]:
-    """Each thread trace under the name its kernel has in the run.
+def _by_kernel(
+    findings: Sequence[ThreadTraceFinding], run: Trace
+) -> tuple[list[ThreadTraceFinding], dict[str, ThreadTraceFinding]]:
+    """Each thread trace under the name its kernel has in the run, and saying that name.
 
-    A trace names its kernels itself; where that name is written differently, its dispatch id
-    tells (ids are the same from run to run in a deterministic program).
+    A trace names its kernel itself, demangled or not; where neither name is known to the run, its
+    dispatch id tells (ids are the same from run to run in a deterministic program).
     """
-    names = {kernel.name for kernel in run.kernels}
-    found: dict[str, ThreadTraceFinding] = {}
+    known: dict[str, str] = {}
+    for kernel in run.kernels:
+        for spelling in (kernel.name, kernel.mangled_name):
+            if spelling:
+                known.setdefault(_plain(spelling), kernel.name)
+    named: list[ThreadTraceFinding] = []
+    by_name: dict[str, ThreadTraceFinding] = {}
     for finding in findings:
-        heard = [total.name for total in sorted(finding.kernels, key=lambda t: -t.latency)]
-        own = next((name for name in heard if name in names), None)
+        heard = [finding.kernel, *finding.symbols] if finding.kernel else [*finding.symbols]
+        own = next((known[_plain(n)] for n in heard if _plain(n) in known), None)
         if own is None and finding.dispatch_id is not None:
             rows = np.flatnonzero(run.dispatches.dispatch_id == finding.dispatch_id)
             own = run.kernels[run.dispatches.kernel[rows[0]]].name if len(rows) else None
-        if own is not None and (own not in found or not found[own].usable):
-            found[own] = finding
-    return found
+        if own is not None:
+            finding = replace(finding, kernel=own)
+            if own not in by_name or (finding.usable and not by_name[own].usable):
+                by_name[own] = finding
+        named.append(finding)
+    return named, by_name
+
+
+def _plain(name: str) -> str:
+    """A kernel's name as every writer spells it: no suffix, return type or spaces."""
+    return re.sub(r"\s+", "", (kernel_name(name) or "").removeprefix("void "))
 
 
 def _notes(

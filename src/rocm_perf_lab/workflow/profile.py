@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
 
-from rocm_perf_lab.analyze import runtime
+from rocm_perf_lab.analyze import graph, runtime
 from rocm_perf_lab.analyze.runtime import stability
 from rocm_perf_lab.arch.counters import counter_groups
 from rocm_perf_lab.arch.load import lookup
-from rocm_perf_lab.arch.model import CeilingKind
 from rocm_perf_lab.collect import passes, rocprofv3
 from rocm_perf_lab.device.target import choose
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace.merge import merge
 from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.recording import Recording
-from rocm_perf_lab.workflow.analyze import analyze_recording, read_att
+from rocm_perf_lab.workflow.analyze import (
+    Choices,
+    analyze_recording,
+    dominant_by,
+    read_att,
+    representative,
+)
 from rocm_perf_lab.workflow.documents import Documents, host_timed_document
 from rocm_perf_lab.workflow.provenance import provenance
 
@@ -36,8 +42,8 @@ class Options:
     runs: int = 3
     counters: bool = True
     att: bool = False
-    kernel: str | None = None
-    ceilings: CeilingKind = "measured"
+    details: bool = False
+    choices: Choices = field(default_factory=Choices)
     timeout_s: float = 600.0
     device: str = "auto"
     rocprof: bool = True
@@ -55,6 +61,8 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
     )
     if target.notice is not None:
         tell(target.notice)
+    device = DeviceInfo(kind=target.kind, name=target.product, architecture=target.architecture)
+    kernel = options.choices.kernel
     job = passes.Job(
         program=(program, *options.arguments),
         folder=folder,
@@ -64,20 +72,25 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
     )
     if not options.rocprof:
         wall = np.array(passes.host_runs(job, options.runs))
-        return host_timed_document(
-            stability(wall), provenance([], None, None, started, platform.node())
-        )
+        made = provenance([], None, None, started, platform.node(), device=device)
+        return host_timed_document(stability(wall), made)
 
     profiler = rocprofv3.find(target.profiler)
     passes.warm_up(job)
     files = passes.timing_runs(job, profiler, options.runs)
     timing = [_one_run(written) for written in files]
-    times = runtime.measure(timing, options.kernel)
+    times = runtime.measure(timing, kernel)
     if times.dominant is None:
         raise BadInput(
             f"{Path(program).name} launched no kernel",
             hint="check that it uses the GPU: the trace holds no dispatch",
         )
+    if options.att and options.choices.select == "path":
+        dag = graph.build_and_solve(representative(timing))
+        times = dominant_by(times, options.choices.select, dag)
+    else:
+        times = runtime.dominated(times, options.choices.select)
+    assert times.dominant is not None
     dominant = times.kernels[times.dominant]
     notes: list[str] = []
     counted: list[Trace] = []
@@ -86,8 +99,8 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
         if gpu is None:
             notes.append("No counters were collected: this GPU's architecture is not known.")
         else:
-            groups = counter_groups(gpu.architecture)
-            collected = passes.counter_passes(job, profiler, groups, options.kernel)
+            groups = counter_groups(gpu.architecture, details=options.details)
+            collected = passes.counter_passes(job, profiler, groups, kernel)
             notes += collected.notes
             counted = [_one_run(files) for files in collected.files]
     att: tuple[Path, ...] = ()
@@ -98,8 +111,8 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
     return analyze_recording(
         Recording(tuple(timing), tuple(counted)),
         read_att(att, tell),
-        kernel=options.kernel,
-        ceilings=options.ceilings,
+        options.choices,
+        device=device,
         notes=notes,
         started=started,
         host=platform.node(),

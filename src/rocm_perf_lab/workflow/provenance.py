@@ -23,9 +23,13 @@ def provenance(
     started: str | None = None,
     host: str | None = None,
     relative_to: Path | None = None,
+    device: DeviceInfo | None = None,
 ) -> Provenance:
-    """`started` and `host` are of a run made now; an analysis of old files leaves them out."""
+    """`started`, `host` and `device` are of a run made now; old files tell what they tell."""
     virtual = any(trace.virtual for trace in traces)
+    chosen = device or DeviceInfo(
+        kind="hardware" if traces else "unknown", name=None, architecture=None
+    )
     hosts = sorted({p.hostname for t in traces for p in t.processes if p.hostname})
     return Provenance(
         tool_version=__version__,
@@ -33,9 +37,9 @@ def provenance(
         started=started,
         host=host or (", ".join(hosts) if hosts else None),
         device=DeviceInfo(
-            kind="virtual" if virtual else "hardware" if traces else "unknown",
-            name=gpu_name(agent, gpu),
-            architecture=agent.architecture if agent else None,
+            kind="virtual" if virtual else chosen.kind,
+            name=gpu_name(agent, gpu) or chosen.name,
+            architecture=(agent.architecture if agent else None) or chosen.architecture,
         ),
         rocm=next((t.rocm_version for t in traces if t.rocm_version), None),
         inputs=_inputs((s for t in traces for s in t.sources), relative_to),

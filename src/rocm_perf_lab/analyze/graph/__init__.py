@@ -8,7 +8,7 @@ from rocm_perf_lab.analyze.graph.finding import (
     PathRun,
     WhatIf,
 )
-from rocm_perf_lab.analyze.graph.judge import build_and_solve
+from rocm_perf_lab.analyze.graph.judge import build_and_solve, serialised
 
 __all__ = [
     "DagFinding",
@@ -18,4 +18,5 @@ __all__ = [
     "PathRun",
     "WhatIf",
     "build_and_solve",
+    "serialised",
 ]

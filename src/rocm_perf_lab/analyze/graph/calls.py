@@ -56,6 +56,8 @@ LONG_AGO = -(1 << 62)
 
 def role(name: str) -> Role:
     base = name.removesuffix(PER_THREAD_SUFFIX)
+    if base.startswith("cuda"):  # as PyTorch names them where it was built for CUDA
+        base = "hip" + base.removeprefix("cuda")
     if base in ROLES:
         return ROLES[base]
     if base.startswith(("hipMemcpy", "hipMemset")):

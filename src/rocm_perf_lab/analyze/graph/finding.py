@@ -72,7 +72,7 @@ class DeviceTime:
 
 @dataclass(frozen=True)
 class DagFinding:
-    scope: str  # "host-and-device" | "device-only" | "empty"
+    scope: str  # "host-and-device" | "device-only" | "serialised" | "empty"
     nodes: int
     makespan_ns: int
     critical_path_ns: int

@@ -66,6 +66,31 @@ def build_and_solve(run: Trace) -> DagFinding:
     )
 
 
+def serialised(why: str) -> DagFinding:
+    """The finding where only counter runs were given: there is no path, and this is why."""
+    null = (
+        *("makespan_ns", "critical_path_ns", "replay_ns", "replay_error", "coverage"),
+        "critical_path_score",
+    )
+    return DagFinding(
+        scope="serialised",
+        nodes=0,
+        makespan_ns=0,
+        critical_path_ns=0,
+        replay_ns=0,
+        replay_error=None,
+        coverage=None,
+        path_by_cause_ns={},
+        edges=(),
+        path=(),
+        path_operations=0,
+        kernels=(),
+        device=DeviceTime(0, 0, 0, 0, 0, 0, 0, {}),
+        reasons=dict.fromkeys(null, why),
+        notes=(why,),
+    )
+
+
 def _edge_counts(graph: Graph, path: Path) -> tuple[EdgeCount, ...]:
     e = graph.edges
     table = np.zeros((len(Kind), len(Confidence)), np.int64)

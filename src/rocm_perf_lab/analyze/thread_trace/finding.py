@@ -83,6 +83,30 @@ class ExposedLatency:
 
 
 @dataclass(frozen=True)
+class Access:
+    """A vector memory instruction with a remark, and the cycles lost at it and on it."""
+
+    number: int
+    isa: str
+    source: str | None
+    bytes_per_lane: int
+    kinds: tuple[str, ...]  # "narrow", "uncoalesced", "repeated"
+    remark: str
+    hit: int
+    cycles: float  # issue stalls, and waits charged to it
+    share: float  # of all cycles of traced waves
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A part of the waves' time that was not issuing instructions."""
+
+    name: str  # a field of Fractions
+    words: str
+    share: float
+
+
+@dataclass(frozen=True)
 class Fractions:
     """Shares of all cycles of traced waves; the bottleneck rules read these."""
 
@@ -112,6 +136,8 @@ class Fractions:
 @dataclass(frozen=True)
 class ThreadTraceFinding:
     folder: str
+    kernel: str | None  # the one it was recorded for, as the trace names it
+    symbols: tuple[str, ...]  # other names the files give it
     agent_handle: int | None
     dispatch_id: int | None
     gfxip: int | None
@@ -130,13 +156,16 @@ class ThreadTraceFinding:
     waves_missing: int
     state_cycles: Mapping[str, int] | None
     fractions: Fractions | None
+    causes: tuple[Cause, ...]  # of lost time, the largest first
     stall_sites: tuple[StallSite, ...]
+    accesses: tuple[Access, ...]  # vector memory instructions with a remark, costliest first
     exposed_latency: tuple[ExposedLatency, ...]
     waits_recorded_share: float | None  # of memory-wait cycles, by recorded dependencies
     waits_inferred_share: float | None
     issue_utilisation: float | None
     valu_issue_utilisation: float | None
     mfma_issue_utilisation: float | None
+    mfma_pipe_utilisation: float | None  # instructions x cycles of each, over the SIMDs' time
     occupancy: tuple[EngineOccupancy, ...]
     mean_waves_per_simd: float | None
     peak_waves_per_simd: int | None

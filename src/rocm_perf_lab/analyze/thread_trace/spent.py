@@ -9,18 +9,22 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.analyze.thread_trace import classes, residency, sums, waits
+from rocm_perf_lab.analyze.thread_trace.accesses import Remark, remarks
 from rocm_perf_lab.analyze.thread_trace.classes import CLASSES, CODE
 from rocm_perf_lab.analyze.thread_trace.finding import (
+    Access,
+    Cause,
     ExposedLatency,
     Fractions,
     StallSite,
     WaitsFor,
 )
 from rocm_perf_lab.analyze.thread_trace.sums import Placed
+from rocm_perf_lab.arch.matrix import matrix_cycles
 from rocm_perf_lab.trace.att_model import AttTrace, IntColumn
 
 TOP_SITES = 20
-_WAITS_FOR = 4  # named per site
+_WAITS_FOR = 32  # named per site: all that matter
 
 _DELAYS = ("NOP", "SLEEP", "DELAY")
 _HOLDING = ("WAITCNT", "BARRIER", *_DELAYS)  # classes whose whole purpose is to hold a wave
@@ -43,6 +47,32 @@ _STALL_KIND = {
     **dict.fromkeys(_DELAYS, "delay"),
     **dict.fromkeys(classes.VMEM, "stall_vmem"),
 }
+
+
+# Every part of lost time in words; `issue` is what is not lost.
+CAUSES = {
+    "wait_vmem": "waiting for vector memory",
+    "wait_lds": "waiting for LDS",
+    "wait_smem": "waiting for scalar memory",
+    "wait_other": "waiting for messages or exports",
+    "wait_unresolved": "waiting for an unknown cause",
+    "barrier": "at barriers",
+    "delay": "in delays (s_nop, s_sleep)",
+    "end_of_wave": "ending: stores leaving",
+    "stall_mfma": "stalled issuing matrix instructions",
+    "stall_valu": "stalled issuing vector arithmetic",
+    "stall_vmem": "stalled issuing vector memory instructions",
+    "stall_lds": "stalled issuing LDS instructions",
+    "stall_smem": "stalled issuing scalar loads",
+    "stall_salu": "stalled issuing scalar arithmetic",
+    "stall_other": "stalled at other instructions",
+    "between": "between instructions (fetch, arbitration)",
+}
+
+
+def causes(fractions: Fractions) -> tuple[Cause, ...]:
+    shares = [Cause(name, words, getattr(fractions, name)) for name, words in CAUSES.items()]
+    return tuple(sorted((c for c in shares if c.share > 0), key=lambda c: (-c.share, c.name)))
 
 
 def is_gfx9(trace: AttTrace) -> bool:
@@ -77,6 +107,53 @@ class Spent:
         mine = np.isin(self.kind, [CODE[name] for name in names])
         executed = self.trace.instructions
         return int((executed.duration - executed.stall)[mine].sum(dtype=np.int64))
+
+    def matrix_cycles(self) -> tuple[int, str | None]:
+        """Cycles the executed matrix instructions kept the matrix cores, or why not known."""
+        rows, hits = np.unique(
+            self.placed.row[(self.kind == CODE["MFMA"]) & (self.placed.row >= 0)],
+            return_counts=True,
+        )
+        total = 0
+        for row, hit in zip(rows.tolist(), hits.tolist(), strict=True):
+            word = classes.mnemonic(self.trace.code.isa[row])
+            cycles = matrix_cycles(word)
+            if cycles is None:
+                return 0, f"the cycles of {word} are not known"
+            total += cycles * hit
+        return total, None
+
+    def accesses(self) -> tuple[Access, ...]:
+        """Vector memory instructions with a remark that were executed, costliest first."""
+        code = self.trace.code
+        known = self.placed.row >= 0
+        row, size = self.placed.row[known], len(code)
+        hit = np.bincount(row, minlength=size)
+        lost = sums.add_up(row, self.lost[known], size).astype(np.float64)
+        for pairs in (self.attribution.recorded, self.attribution.inferred):
+            for (_, dependency), cycles in pairs.items():
+                if dependency >= 0:
+                    lost[dependency] += cycles
+        found = [
+            Access(
+                number=int(code.line[at]),
+                isa=code.isa[at],
+                source=code.source[at] or None,
+                bytes_per_lane=remark.bytes_per_lane,
+                kinds=remark.kinds,
+                remark=remark.text,
+                hit=int(hit[at]),
+                cycles=float(lost[at]),
+                share=float(lost[at]) / self.cycles,
+            )
+            for at, remark in self._remarks().items()
+            if hit[at]
+        ]
+        return tuple(sorted(found, key=lambda a: (-a.cycles, a.number))[:TOP_SITES])
+
+    def _remarks(self) -> dict[int, Remark]:
+        code = self.trace.code
+        return remarks(code.isa, code.label.tolist(), code.line.tolist())
 
     def resolved_shares(self) -> tuple[float | None, float | None]:
         recorded = sum(self.attribution.recorded.values())

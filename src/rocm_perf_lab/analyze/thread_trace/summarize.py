@@ -15,7 +15,7 @@ from rocm_perf_lab.analyze.thread_trace.finding import (
     ThreadTraceFinding,
     Totals,
 )
-from rocm_perf_lab.analyze.thread_trace.spent import Spent, is_gfx9, lost_cycles
+from rocm_perf_lab.analyze.thread_trace.spent import Spent, causes, is_gfx9, lost_cycles
 from rocm_perf_lab.analyze.thread_trace.sums import Agreement, Placed, Sums
 from rocm_perf_lab.trace.att_model import AttTrace, Code
 
@@ -55,8 +55,13 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
     recorded, inferred = view.resolved_shares()
     slots = sum(engine.simds_seen * (engine.end - engine.begin) for engine in engines)
     held = sum(engine.mean_waves * (engine.end - engine.begin) for engine in engines)
+    by_kernel = _kernels(trace.code, lines)
+    fractions = view.fractions() if cycles else None
+    matrix, no_matrix = view.matrix_cycles()
     finding = ThreadTraceFinding(
         folder=trace.folder.path.name,
+        kernel=_traced_kernel(by_kernel, trace),
+        symbols=_symbols(trace, lines),
         agent_handle=trace.folder.agent_handle,
         dispatch_id=trace.folder.dispatch_id,
         gfxip=trace.gfxip,
@@ -65,7 +70,7 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         hint=hint,
         duration_means="stall + issue" if is_gfx9(trace) else "stall + execution",
         sums_from="profiler" if theirs else "waves",
-        kernels=_kernels(trace.code, lines),
+        kernels=by_kernel,
         classes=by_class,
         without_line=_without_line(trace, placed),
         lines=lines,
@@ -74,14 +79,19 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         waves=durations,
         waves_missing=trace.waves_missing + trace.waves_unreadable,
         state_cycles=residency.state_cycles(trace) if len(trace.states.wave) else None,
-        fractions=view.fractions() if cycles else None,
+        fractions=fractions,
+        causes=causes(fractions) if fractions else (),
         stall_sites=view.sites() if cycles else (),
+        accesses=view.accesses() if cycles else (),
         exposed_latency=view.exposed() if cycles else (),
         waits_recorded_share=recorded,
         waits_inferred_share=inferred,
         issue_utilisation=busy[0] / resident if busy and resident else None,
         valu_issue_utilisation=view.issued("VALU", "TRANS") / resident if resident else None,
         mfma_issue_utilisation=view.issued("MFMA") / resident if resident else None,
+        mfma_pipe_utilisation=(
+            min(matrix / resident, 1.0) if resident and no_matrix is None else None
+        ),
         occupancy=engines,
         mean_waves_per_simd=held / slots if slots else None,
         peak_waves_per_simd=max((e.peak_waves_per_simd for e in engines), default=None),
@@ -89,7 +99,24 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         reasons={},
         notes=tuple(notes),
     )
-    return replace(finding, reasons=_reasons(finding))
+    return replace(finding, reasons=_reasons(finding, no_matrix))
+
+
+def _traced_kernel(kernels: Sequence[Totals], trace: AttTrace) -> str | None:
+    """The kernel with the most cycles; a name the occupancy file gives where code has no label."""
+    heard = max(kernels, key=lambda total: (total.latency, total.hit), default=None)
+    if heard is not None and heard.hit:
+        return heard.name
+    names = list(trace.occupancy_kernels.values())
+    return names[0] if len(names) == 1 else None
+
+
+def _symbols(trace: AttTrace, lines: Lines) -> tuple[str, ...]:
+    """Labels of the code that was executed, as they stand in the file."""
+    rows = np.flatnonzero(trace.code.label)
+    executed = np.unique(lines.kernel[(lines.sums.hit > 0) & (lines.kernel >= 0)])
+    labels = [trace.code.isa[rows[k]].lstrip("; ") for k in executed if k < len(rows)]
+    return tuple(dict.fromkeys(labels))
 
 
 # --- sums and what the profiler says ------------------------------------------------------
@@ -222,7 +249,7 @@ def _emptiness(trace: AttTrace, found: Sums) -> tuple[str | None, str | None]:
     return NO_WAVE, NO_WAVE_HINT
 
 
-def _reasons(finding: ThreadTraceFinding) -> dict[str, str]:
+def _reasons(finding: ThreadTraceFinding, no_matrix: str | None) -> dict[str, str]:
     """Why each field that is null is null."""
     no_waves = "no wave with instructions could be read"
     idle_simd = no_waves if finding.fractions is None else "the recorded times make no sense"
@@ -240,6 +267,8 @@ def _reasons(finding: ThreadTraceFinding) -> dict[str, str]:
         "issue_utilisation": idle_simd,
         "valu_issue_utilisation": idle_simd,
         "mfma_issue_utilisation": idle_simd,
+        "mfma_pipe_utilisation": no_matrix or idle_simd,
+        "kernel": "no executed line has a kernel's name",
         "mean_waves_per_simd": no_occupancy,
         "peak_waves_per_simd": no_occupancy,
         "shader_mhz": "realtime.json is missing or holds no two readings",

@@ -1,0 +1,25 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+
+def milliseconds(value: float) -> str:
+    return f"{value:.4g} ms" if value < 1000 else f"{value:,.1f} ms"
+
+
+def percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def rate(gflops: float) -> str:
+    return f"{gflops / 1e3:,.1f} TFLOP/s" if gflops >= 1e4 else f"{gflops:,.1f} GFLOP/s"
+
+
+def value_with_unit(value: float, unit: str) -> str:
+    """A share or a plain number has no unit; bytes get a prefix."""
+    if unit == "B":
+        for prefix, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+            if value >= size:
+                return f"{value / size:.4g} {prefix}"
+        return f"{value:.4g} B"
+    return f"{value:.4g}" if unit == "1" else f"{value:,.4g} {unit}"

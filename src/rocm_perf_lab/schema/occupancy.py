@@ -1,0 +1,57 @@
+"""Theoretical occupancy as every document has it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from pydantic import Field
+
+from rocm_perf_lab.arch.occupancy import Occupancy as Found
+from rocm_perf_lab.schema.common import Model
+
+
+class Step(Model):
+    """The least a resource must shrink to so that it alone would allow more waves."""
+
+    at_most: int = Field(description="VGPRs a lane, SGPRs a wave, LDS bytes or threads a workgroup")
+    allows: float = Field(description="waves per SIMD, by this resource alone")
+    gives: float = Field(description="waves per SIMD, the other resources unchanged")
+
+
+class Occupancy(Model):
+    theoretical: float | None
+    limiter: str | None = Field(description="the first of limiters")
+    limiters: list[str] = Field(
+        default=[], description="every resource that grants the fewest waves, or hardware"
+    )
+    waves_per_simd: float | None
+    workgroups_per_domain: int | None = Field(
+        default=None, description="resident together on a CU (a WGP on RDNA)"
+    )
+    limits: dict[str, float] = Field(
+        default={}, description="waves per SIMD that each resource alone would allow"
+    )
+    steps: dict[str, Step] = Field(default={}, description="what less of each resource would give")
+    together_waves_per_simd: float | None = Field(
+        default=None, description="with one step less of every limiter at once"
+    )
+    threads_per_block: int | None
+    wave_size: int | None
+    reason: str | None = None
+
+
+def to_occupancy(found: Found, threads: int | None = None) -> Occupancy:
+    """`threads` is used where the finding has none."""
+    return Occupancy(
+        theoretical=found.theoretical,
+        limiter=found.limiter,
+        limiters=list(found.limiters),
+        waves_per_simd=found.waves_per_simd,
+        workgroups_per_domain=found.workgroups_per_domain,
+        limits=dict(found.limits),
+        steps={name: Step.model_validate(asdict(step)) for name, step in found.steps.items()},
+        together_waves_per_simd=found.together,
+        threads_per_block=found.threads_per_block or threads,
+        wave_size=found.wave_size,
+        reason=found.reason,
+    )

@@ -1,0 +1,50 @@
+"""A JSON trace, plain or gzipped: rocprofv3's, or PyTorch's profiler's."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace.kineto import looks_like_kineto, read_kineto
+from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.rocprofv3_json import read_rocprofv3
+from rocm_perf_lab.trace.sqlite_file import reason
+
+GZIP = b"\x1f\x8b"
+_LARGEST = 1 << 31
+
+
+def read_json(path: Path) -> list[Trace]:
+    root = load(path)
+    if looks_like_kineto(root):
+        return read_kineto(root, path)
+    if not isinstance(root, dict):
+        raise BadInput(f"{path} is JSON but not a trace: its root is no object.")
+    return read_rocprofv3(root, path)
+
+
+def load(path: Path) -> Any:
+    try:
+        with path.open("rb") as plain:
+            packed = plain.read(2) == GZIP
+        with gzip.open(path) if packed else path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        what = reason(error) if isinstance(error, OSError) else str(error)
+        raise BadInput(f"{path} cannot be read: {what}.") from error
+    if len(data) > _LARGEST:
+        raise BadInput(
+            f"{path} holds more than {_LARGEST >> 30} GiB of JSON.", "Record it with -f rocpd."
+        )
+    # Some recorded argument strings are not UTF-8. The bytes go before the objects come.
+    text = data.decode("utf-8-sig", "replace")
+    del data
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise BadInput(f"{path} is cut short or is no JSON{where}.") from error

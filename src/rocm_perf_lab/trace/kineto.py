@@ -1,0 +1,376 @@
+"""Traces of PyTorch's profiler (kineto's Chrome JSON) as one `Trace`.
+
+Device events (kernel, gpu_memcpy, gpu_memset) carry the correlation id of the runtime call that
+launched them and the external id of the operator that made the call. Times are microseconds as
+decimals. A device's number in the file is the driver's node, not the index of deviceProperties.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace.assemble import Raw, assemble
+from rocm_perf_lab.trace.columns import MISSING, as_integer, as_real, ordinary_text
+from rocm_perf_lab.trace.describe import kernel_name, number
+from rocm_perf_lab.trace.model import (
+    Agent,
+    IntColumn,
+    KernelSymbol,
+    Operators,
+    Process,
+    Source,
+    Trace,
+)
+
+Object = dict[str, Any]
+
+# Categories of several torch versions; the older ones are capitalised.
+_KERNEL = frozenset({"kernel"})
+_COPY = frozenset({"gpu_memcpy", "gpu_memset", "memcpy", "memset"})
+_CALL = frozenset({"cuda_runtime", "hip_runtime", "cuda_driver", "hip_driver", "runtime"})
+_OPERATOR = frozenset({"cpu_op", "operator"})
+_TRACED = _KERNEL | _COPY | _CALL | _OPERATOR
+CATEGORY = "HIP_RUNTIME_API"
+# These give the grid in work-items; every other launch in workgroups.
+_IN_ITEMS = frozenset({"hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel"})
+_COPY_KINDS = {
+    "htod": "MEMORY_COPY_HOST_TO_DEVICE",
+    "dtoh": "MEMORY_COPY_DEVICE_TO_HOST",
+    "dtod": "MEMORY_COPY_DEVICE_TO_DEVICE",
+    "htoh": "MEMORY_COPY_HOST_TO_HOST",
+    "ptop": "MEMORY_COPY_DEVICE_TO_DEVICE",
+}
+_BY_PRODUCT = (
+    (r"MI3(00|25|08)", "gfx942"),
+    (r"MI35[05]", "gfx950"),
+    (r"MI2[0-9]{2}", "gfx90a"),
+    (r"MI100", "gfx908"),
+    (r"MI[56]0", "gfx906"),
+    (r"7900|W7[89]00", "gfx1100"),
+    (r"6[89]00|W6800", "gfx1030"),
+)
+# HIP reports no stepping: what a compute capability can be, told apart by the CU count.
+_BY_CAPABILITY: dict[tuple[int, int], tuple[tuple[range, str], ...]] = {
+    (9, 4): ((range(1, 1000), "gfx942"),),
+    (9, 5): ((range(1, 1000), "gfx950"),),
+    (9, 0): ((range(104, 111), "gfx90a"), (range(120, 121), "gfx908")),
+    (11, 0): ((range(84, 97), "gfx1100"),),
+    (10, 3): ((range(60, 81), "gfx1030"),),
+}
+
+
+def looks_like_kineto(root: object) -> bool:
+    events = root.get("traceEvents") if isinstance(root, dict) else root
+    return isinstance(events, list) and (
+        isinstance(root, dict) or any(isinstance(e, dict) and "ph" in e for e in events[:100])
+    )
+
+
+def read_kineto(root: Any, path: Path) -> list[Trace]:
+    facts: Object = root if isinstance(root, dict) else {}
+    events = facts.get("traceEvents") if isinstance(root, dict) else root
+    sorted_out = _sort_out(events if isinstance(events, list) else [])
+    if not sorted_out.kernels and not sorted_out.copies:
+        raise BadInput(
+            f"{path} is a Chrome trace without one GPU kernel or copy.",
+            "Record with torch.profiler and ProfilerActivity.CUDA (which is HIP on AMD).",
+        )
+    return [_trace(sorted_out, facts, path)]
+
+
+@dataclass
+class _Events:
+    kernels: list[Object] = field(default_factory=list)
+    copies: list[Object] = field(default_factory=list)
+    calls: list[Object] = field(default_factory=list)
+    operators: list[Object] = field(default_factory=list)
+    peak_bytes: int = 0
+
+
+def _sort_out(events: list[Any]) -> _Events:
+    found = _Events()
+    tables = {
+        **dict.fromkeys(_KERNEL, found.kernels),
+        **dict.fromkeys(_COPY, found.copies),
+        **dict.fromkeys(_CALL, found.calls),
+        **dict.fromkeys(_OPERATOR, found.operators),
+    }
+    for event in events:
+        if not isinstance(event, dict):
+            continue
+        category = event.get("cat")
+        if not isinstance(category, str):
+            continue
+        if event.get("ph") == "X":
+            table = tables.get(category.lower())
+            if table is not None:
+                table.append(event)
+        elif event.get("name") == "[memory]":
+            total = as_real(_args(event).get("Total Allocated"))
+            if total > found.peak_bytes:
+                found.peak_bytes = int(total)
+    return found
+
+
+def _trace(events: _Events, facts: Object, path: Path) -> Trace:
+    notes = ["A PyTorch profiler trace: it holds no hardware counters and no kernel resources."]
+    strings: dict[str, int] = {}
+
+    def string(text: object) -> int:
+        return strings.setdefault(ordinary_text(text) or "", len(strings))
+
+    device_ids = [as_integer(_args(e).get("device", e.get("pid"))) for e in events.kernels]
+    copy_devices = [as_integer(_args(e).get("device", e.get("pid"))) for e in events.copies]
+    devices = sorted(set(device_ids) | set(copy_devices))
+    agents = tuple(_agent(device, devices, facts) for device in devices)
+    place = {device: i for i, device in enumerate(devices)}
+    called = {as_integer(_args(c).get("correlation")): c for c in events.calls}
+    called.pop(MISSING, None)
+
+    kernels: dict[str, int] = {}
+    columns: dict[str, list[int]] = {
+        name: [] for name in ("kernel", "agent", "queue", "stream", "correlation", "graph_exec")
+    }
+    sizes: dict[str, list[int]] = {
+        f"{what}_{axis}": [] for what in ("grid", "workgroup") for axis in "xyz"
+    }
+    lds: list[int] = []
+    for event, device in zip(events.kernels, device_ids, strict=True):
+        args = _args(event)
+        correlation = as_integer(args.get("correlation"))
+        call = called.get(correlation)
+        name = kernel_name(event.get("name")) or "<unnamed kernel>"
+        columns["kernel"].append(kernels.setdefault(name, len(kernels)))
+        columns["agent"].append(place[device])
+        stream = as_integer(args.get("stream", event.get("tid")))
+        columns["stream"].append(stream)
+        columns["queue"].append(as_integer(args.get("queue", stream)))
+        columns["correlation"].append(correlation)
+        launcher = str(call.get("name")) if call else ""
+        columns["graph_exec"].append(correlation if "GraphLaunch" in launcher else MISSING)
+        grid, block = _triple(args.get("grid")), _triple(args.get("block"))
+        if grid is not None and block is not None and launcher not in _IN_ITEMS:
+            grid = tuple(g * b for g, b in zip(grid, block, strict=True))
+        for axis, g, b in zip("xyz", grid or (MISSING,) * 3, block or (MISSING,) * 3, strict=True):
+            sizes[f"grid_{axis}"].append(g)
+            sizes[f"workgroup_{axis}"].append(b)
+        lds.append(as_integer(args.get("shared memory")))
+    start, end = _times(events.kernels)
+    whole = {name: _column(values) for name, values in (columns | sizes).items()}
+    dispatches = {
+        **whole,
+        "process": np.zeros(len(events.kernels), np.int64),
+        "start_ns": start,
+        "end_ns": end,
+        "lds_bytes": _column(lds),
+    }
+    start, end = _times(events.copies)
+    copies = {
+        "process": np.zeros(len(events.copies), np.int64),
+        "kind": _column(string(_copy_kind(e)) for e in events.copies),
+        "stream": _column(as_integer(_args(e).get("stream", e.get("tid"))) for e in events.copies),
+        "dst_agent": _column(place[d] for d in copy_devices),
+        "correlation": _column(as_integer(_args(e).get("correlation")) for e in events.copies),
+        "start_ns": start,
+        "end_ns": end,
+        "size_bytes": _column(as_integer(_args(e).get("bytes")) for e in events.copies),
+    }
+    start, end = _times(events.calls)
+    one_stream = {*columns["stream"], *copies["stream"].tolist()}
+    handles = _stream_handles(events.calls, one_stream)
+    calls = {
+        "process": np.zeros(len(events.calls), np.int64),
+        "thread": _column(_thread(e) for e in events.calls),
+        "name": _column(string(e.get("name")) for e in events.calls),
+        "category": _column(string(CATEGORY) for _ in events.calls),
+        "correlation": _column(as_integer(_args(e).get("correlation")) for e in events.calls),
+        "stream_handle": handles,
+        "start_ns": start,
+        "end_ns": end,
+    }
+    if not events.calls:
+        notes.append("No runtime calls are recorded, so gaps of the device have no known cause.")
+    pids = {as_integer(e.get("pid")) for e in events.calls} - {MISSING}
+    return assemble(
+        Raw(
+            sources=(Source(path, "", "kineto", None),),
+            processes=(
+                Process(
+                    pid=number(min(pids)) if pids else None,
+                    parent_pid=None,
+                    guid=ordinary_text(facts.get("trace_id")),
+                    command=None,
+                    hostname=None,
+                    machine_id=None,
+                    start_ns=None,
+                    end_ns=None,
+                    source=0,
+                ),
+            ),
+            agents=agents,
+            kernels=[
+                KernelSymbol(0, name, None, None, None, None, None, None, None, None)
+                for name in kernels
+            ],
+            strings=list(strings),
+            dispatches=dispatches,
+            copies=copies,
+            regions=calls,
+            operators=_operators(events, called),
+            allocated_bytes=events.peak_bytes or None,
+            rocm_version=_rocm(facts),
+            notes=notes,
+        )
+    )
+
+
+def _operators(events: _Events, called: Mapping[int, Object]) -> Operators | None:
+    """Operators, and which of them launched the work of each correlation id."""
+    if not events.operators:
+        return None
+    names: dict[str, int] = {}
+    row_of: dict[int, int] = {}
+    for row, event in enumerate(events.operators):
+        row_of[_external(event)] = row
+    row_of.pop(MISSING, None)
+    links: dict[int, int] = {}
+    for event in (*events.kernels, *events.copies):
+        correlation = as_integer(_args(event).get("correlation"))
+        external = _external(event)
+        call = called.get(correlation)
+        if external not in row_of and call is not None:
+            external = _external(call)
+        if correlation != MISSING and external in row_of:
+            links[correlation] = row_of[external]
+    start, end = _times(events.operators)
+    index = [
+        names.setdefault(ordinary_text(e.get("name")) or "", len(names)) for e in events.operators
+    ]
+    return Operators(
+        names=tuple(names),
+        process=np.zeros(len(index), np.int32),
+        name=np.array(index, np.int32),
+        start_ns=start,
+        end_ns=end,
+        launch_process=np.zeros(len(links), np.int32),
+        launch_correlation=_column(links.keys()),
+        launch_operator=np.array(list(links.values()), np.int32),
+    )
+
+
+def _external(event: Object) -> int:
+    args = _args(event)
+    return as_integer(args.get("External id", args.get("external id")))
+
+
+def _args(event: Object) -> Object:
+    args = event.get("args")
+    return args if isinstance(args, dict) else {}
+
+
+def _column(values: Iterable[int]) -> IntColumn:
+    return np.fromiter(values, dtype=np.int64)
+
+
+def _times(events: list[Object]) -> tuple[IntColumn, IntColumn]:
+    """Start and end in ns; MISSING where there is no number."""
+    start = np.fromiter((as_real(e.get("ts")) for e in events), np.float64, len(events))
+    length = np.fromiter((as_real(e.get("dur")) for e in events), np.float64, len(events))
+    good = np.isfinite(start) & np.isfinite(length) & (np.abs(start) < 4e15) & (length < 4e15)
+    start, length = np.where(good, start, 0), np.where(good, length, 0)
+    begin = np.round(start * 1000).astype(np.int64)
+    end = begin + np.round(length * 1000).astype(np.int64)
+    return np.where(good, begin, MISSING), np.where(good, end, MISSING)
+
+
+def _thread(event: Object) -> int:
+    return as_integer(event.get("tid"))
+
+
+def _triple(value: object) -> tuple[int, ...] | None:
+    if not isinstance(value, list) or len(value) != 3:
+        return None
+    sizes = tuple(as_integer(v) for v in value)
+    return sizes if all(s > 0 for s in sizes) else None
+
+
+def _copy_kind(event: Object) -> str:
+    kind = str(_args(event).get("kind", "")).lower()
+    if "memset" in str(event.get("name", "")).lower():
+        return "MEMORY_SET"
+    name = re.sub(r"[^a-z]", "", str(event.get("name", "")).lower())
+    for key, text in _COPY_KINDS.items():
+        if key in kind or f"memcpy{key}" in name:
+            return text
+    return "MEMORY_COPY"
+
+
+def _stream_handles(calls: list[Object], streams: set[int]) -> IntColumn:
+    """Handles are not recorded; where all work ran on one stream, every call means that one."""
+    only = len(streams - {MISSING}) == 1
+    found = []
+    for call in calls:
+        name = str(call.get("name", ""))
+        told = as_integer(_args(call).get("stream"))
+        synchronises = "StreamSynchronize" in name
+        found.append(told if told > 0 else 16 if only and synchronises else MISSING)
+    if only:
+        found = [
+            16 if "Launch" in str(c.get("name", "")) or "Memcpy" in str(c.get("name", "")) else h
+            for c, h in zip(calls, found, strict=True)
+        ]
+    return _column(found)
+
+
+def _agent(device: int, devices: list[int], facts: Object) -> Agent:
+    listed = facts.get("deviceProperties")
+    known = [p for p in listed if isinstance(p, dict)] if isinstance(listed, list) else []
+    properties = next((p for p in known if as_integer(p.get("id")) == device), None)
+    alike = {(str(p.get("name")), as_integer(p.get("numSms"))) for p in known}
+    if properties is None or len(alike) == 1:
+        # Numbers of nodes and of devices differ; where all devices are alike it does not matter.
+        properties = known[0] if len(alike) == 1 else None
+    if properties is None:
+        return Agent(0, "GPU", "", "", "", None, number(device), {})
+    name = ordinary_text(properties.get("name")) or ""
+    cus = as_integer(properties.get("numSms"))
+    found = {
+        "cu_count": cus,
+        "wave_front_size": as_integer(properties.get("warpSize")),
+    }
+    return Agent(
+        process=0,
+        kind="GPU",
+        architecture=_architecture(name, properties, cus),
+        model_name=name,
+        product_name=name,
+        handle=None,
+        index=number(device),
+        properties={key: value for key, value in found.items() if value > 0},
+    )
+
+
+def _architecture(name: str, properties: Object, cus: int) -> str:
+    for pattern, architecture in _BY_PRODUCT:
+        if re.search(pattern, name):
+            return architecture
+    major, minor = (as_integer(properties.get(k)) for k in ("computeMajor", "computeMinor"))
+    for counts, architecture in _BY_CAPABILITY.get((major, minor), ()):
+        if cus in counts:
+            return architecture
+    return ""
+
+
+def _rocm(facts: Object) -> str | None:
+    """60443483 is HIP 6.4.43483."""
+    version = as_integer(facts.get("hip_runtime_version"))
+    if version < 10_000_000:
+        return None
+    return f"{version // 10_000_000}.{version // 100_000 % 100}"

@@ -1,0 +1,37 @@
+"""All that was found out about one program: what the documents are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rocm_perf_lab.analyze.evidence import KernelAnalysis
+from rocm_perf_lab.analyze.graph import DagFinding
+from rocm_perf_lab.analyze.operators import OperatorTime
+from rocm_perf_lab.analyze.roofline import RooflineFinding
+from rocm_perf_lab.analyze.run_time import RunTime
+from rocm_perf_lab.analyze.runtime import Runtime
+from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
+from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.trace.model import Agent
+
+SERIALISED = "only counter runs were given, and counting serialises dispatches"
+NOT_RUN = "this kernel did not run in the run that was analysed"
+
+
+@dataclass(frozen=True)
+class Findings:
+    times: Runtime
+    gpu: Gpu | None
+    agent: Agent | None
+    roofline: RooflineFinding
+    dag: DagFinding
+    run_time: RunTime | None
+    kernels: tuple[KernelAnalysis, ...]
+    att: tuple[ThreadTraceFinding, ...]
+    att_of: Mapping[str, ThreadTraceFinding]  # by kernel name
+    serialised: bool  # times come from counter runs
+    modelled: bool  # on a virtual GPU
+    detailed: Mapping[str, float]  # by kernel name: how much of a modelled one was simulated
+    operators: tuple[OperatorTime, ...]
+    notes: tuple[str, ...]

@@ -1,0 +1,351 @@
+"""profile.json: the summary of everything found out, and what is left of it without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from rocm_perf_lab.analyze.bottleneck import Verdict, judge
+from rocm_perf_lab.analyze.evidence import KernelAnalysis, access_remarks, gather
+from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph
+from rocm_perf_lab.analyze.keys import KernelKey, possible
+from rocm_perf_lab.analyze.metrics_table import Row
+from rocm_perf_lab.analyze.roofline import KernelRoofline
+from rocm_perf_lab.analyze.run_time import PARTS, RunTime
+from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
+from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
+from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.schema import analysis, profile, roofline, thread_trace
+from rocm_perf_lab.schema.common import Provenance
+from rocm_perf_lab.schema.occupancy import Occupancy, to_occupancy
+from rocm_perf_lab.trace.model import Agent
+from rocm_perf_lab.workflow.findings import NOT_RUN, SERIALISED, Findings
+from rocm_perf_lab.workflow.provenance import gpu_name
+
+
+def profile_document(
+    findings: Findings,
+    on_graph: Mapping[str, KernelOnGraph],
+    tables: Mapping[KernelKey, Sequence[Row]],
+    provenance: Provenance,
+) -> profile.ProfileDocument:
+    times, gpu, agent = findings.times, findings.gpu, findings.agent
+    assert times.dominant is not None
+    roofs: dict[str, KernelRoofline] = {}
+    for roof in findings.roofline.kernels:  # longest first: a name's main shape is met first
+        roofs.setdefault(roof.key.name, roof)
+    judged = {kernel.name: kernel for kernel in findings.kernels}
+    kernels = [
+        _kernel(k, judged.get(k.name), roofs.get(k.name), on_graph.get(k.name), findings)
+        for k in times.kernels
+    ]
+    dominant = kernels[times.dominant]
+    main_roof = roofs.get(dominant.kernel.name)
+    reasons = {}
+    if findings.serialised:
+        reasons = dict.fromkeys(("timeline", "where_the_time_goes"), SERIALISED)
+    elif findings.run_time is None:
+        reasons["where_the_time_goes"] = "the trace spans no time"
+    shown = _thread_trace(findings, dominant.kernel.name)
+    if shown is None and findings.att:
+        reasons["thread_trace"] = "none of the thread traces given belongs to a kernel of this run"
+    return profile.ProfileDocument(
+        provenance=provenance,
+        kernel=dominant.kernel,
+        kernel_selection=times.selection,
+        gpu=_gpu(gpu, agent, main_roof),
+        runtime_ms=times.runtime_ms,
+        runtime_source=(
+            "dispatch timestamps of counter runs (serialised)"
+            if findings.serialised
+            else "dispatch timestamps"
+        ),
+        stability=_stability(times.stability, findings.modelled) if times.stability else None,
+        resources=dominant.resources,
+        occupancy=dominant.occupancy,
+        roofline=dominant.roofline,
+        critical_path=dominant.critical_path,
+        bottleneck=dominant.bottleneck,
+        where_the_time_goes=_where(findings.run_time) if findings.run_time else None,
+        timeline=None if findings.serialised else _timeline(findings.dag),
+        thread_trace=shown,
+        metrics=roofline.metric_rows(tables.get(main_roof.key, ())) if main_roof else [],
+        operators=[
+            profile.OperatorShare(
+                name=o.name,
+                calls=o.calls,
+                launches=o.launches,
+                device_ms=o.device_ns / 1e6,
+                share=o.share,
+            )
+            for o in findings.operators
+        ],
+        kernels=kernels,
+        reasons=reasons,
+        notes=list(findings.notes),
+    )
+
+
+def _gpu(gpu: Gpu | None, agent: Agent | None, roof: KernelRoofline | None) -> profile.GpuInfo:
+    pipe = (roof.compute_roof_pipe if roof else None) or "valu_f32"
+    peak = gpu.datasheet.get(pipe) if gpu else None
+    return profile.GpuInfo(
+        architecture=agent.architecture if agent else gpu.architecture if gpu else None,
+        name=gpu_name(agent, gpu),
+        wave_size=gpu.wave_size if gpu else None,
+        compute_units=gpu.cu_count if gpu else None,
+        theoretical_peak_flops=peak.value * 1e9 if peak else None,
+        theoretical_peak_type=pipe if peak else None,
+    )
+
+
+def _where(found: RunTime) -> profile.WhereTheTimeGoes:
+    words = {name: text for name, _, text in PARTS}
+    v = found.verdict
+    return profile.WhereTheTimeGoes(
+        makespan_ms=found.makespan_ns / 1e6,
+        parts=[
+            profile.TimePart(name=p.name, words=words[p.name], ms=p.ns / 1e6, share=p.share)
+            for p in found.parts
+        ],
+        kernel_busy_share=found.kernel_busy_share,
+        device_idle_share=found.idle_share,
+        runtime_kernel_share=found.runtime_kernel_share,
+        collective_share=found.collective_share,
+        host_calls=[
+            profile.HostCall(name=c.name, calls=c.calls, total_ms=c.total_ns / 1e6)
+            for c in found.host_calls
+        ],
+        verdict=profile.RunVerdict(
+            bottleneck=v.label,
+            confidence=v.confidence,
+            meaning=v.meaning,
+            evidence=list(v.evidence),
+            next_steps=list(v.next_steps),
+            missing=list(v.missing),
+        ),
+    )
+
+
+def _kernel(
+    times: KernelTimes,
+    judged: KernelAnalysis | None,
+    roof: KernelRoofline | None,
+    on_graph: KernelOnGraph | None,
+    findings: Findings,
+) -> profile.KernelProfile:
+    grid: tuple[int, int, int] | None = times.grid
+    block: tuple[int, int, int] | None = times.workgroup
+    reasons = {}
+    if not possible(times.grid, times.workgroup):
+        grid = block = None
+        reasons = dict.fromkeys(("grid", "block"), analysis.NO_SIZE)
+    return profile.KernelProfile(
+        kernel=profile.KernelIdentity(name=times.name, grid=grid, block=block),
+        kind=times.kind,
+        launch_shapes=times.launch_shapes,
+        helper=times.kind == "runtime",
+        dispatches=times.dispatches,
+        runtime_ms=times.total_ms,
+        total_ms=times.total_ms,
+        share=times.share,
+        dispatch=profile.DispatchStatistics(
+            min_ms=times.min_ms,
+            median_ms=times.median_ms,
+            mean_ms=times.mean_ms,
+            max_ms=times.max_ms,
+            stddev_ms=times.stddev_ms,
+        ),
+        stability=_stability(times.stability, findings.modelled),
+        resources=_resources(times),
+        occupancy=_occupancy(times, judged),
+        roofline=_roofline(roof),
+        critical_path=_critical_path(on_graph, findings.serialised),
+        bottleneck=_bottleneck(judged),
+        detailed_fraction=findings.detailed.get(times.name),
+        reasons=reasons,
+    )
+
+
+def _thread_trace(findings: Findings, dominant: str) -> thread_trace.ThreadTraceSummary | None:
+    """The dominant kernel's; else that of the traced kernel with the most time."""
+    names = [dominant, *(kernel.name for kernel in findings.times.kernels)]
+    traced = [findings.att_of[name] for name in names if name in findings.att_of]
+    found = next(iter((*traced, *findings.att)), None)
+    return thread_trace.to_summary(found) if found else None
+
+
+def _stability(stability: Stability, modelled: bool = False) -> profile.Stability:
+    fields = asdict(stability)
+    # A deterministic model repeats itself: its spread is no evidence of steadiness.
+    exactly = modelled and stability.stddev_ms == 0
+    if exactly:
+        fields |= {"classification": None, "reason": "a deterministic model repeats exactly"}
+    return profile.Stability.model_validate({**fields, "repeats_exactly": exactly})
+
+
+def _resources(times: KernelTimes) -> profile.Resources:
+    symbol = times.symbol
+    return profile.Resources(
+        vgpr_per_thread=symbol.arch_vgprs,
+        agpr_per_thread=symbol.accum_vgprs,
+        total_vgpr_per_thread=symbol.total_vgprs,
+        sgpr_per_wave=symbol.sgprs,
+        lds_bytes=times.lds_bytes if times.lds_bytes >= 0 else symbol.static_lds_bytes,
+        scratch_bytes=times.scratch_bytes if times.scratch_bytes >= 0 else symbol.scratch_bytes,
+        notes=list(symbol.corrections),
+    )
+
+
+def _occupancy(times: KernelTimes, judged: KernelAnalysis | None) -> Occupancy:
+    if judged is None:
+        return Occupancy(
+            theoretical=None,
+            limiter=None,
+            waves_per_simd=None,
+            threads_per_block=None,
+            wave_size=None,
+            reason=NOT_RUN,
+        )
+    return to_occupancy(judged.occupancy)
+
+
+def _roofline(roof: KernelRoofline | None) -> profile.RooflineSummary:
+    return profile.RooflineSummary(
+        operational_intensity=roof.operational_intensity if roof else None,
+        achieved_gflops=roof.achieved_gflops if roof else None,
+        achieved_bandwidth_gbps=roof.achieved_bandwidth_gbps if roof else None,
+        roofline_position=roof.roofline_position if roof else None,
+        fraction_of_roof=roof.fraction_of_roof if roof else None,
+        bound_by=roof.bound_by if roof else None,
+        compute_roof_gflops=roof.compute_roof_gflops if roof else None,
+        compute_roof_type=roof.compute_roof_pipe if roof else None,
+        bandwidth_ceilings_gbps=_ceilings(roof),
+        reason=roof.reason if roof else "this kernel was not counted",
+    )
+
+
+def _ceilings(roof: KernelRoofline | None) -> dict[str, float]:
+    fabric = roof.levels.get("fabric") if roof else None
+    return dict(fabric.ceilings) if fabric else {}
+
+
+def _critical_path(kernel: KernelOnGraph | None, serialised: bool) -> profile.CriticalPathSummary:
+    if kernel is None or serialised:
+        return profile.CriticalPathSummary(
+            critical_path_score=None,
+            slack_ns=None,
+            drag_ns=None,
+            reason=SERIALISED if serialised else "this kernel is not on the dispatch graph",
+        )
+    return profile.CriticalPathSummary(
+        critical_path_score=kernel.critical_path_score,
+        slack_ns=kernel.slack_ns,
+        drag_ns=kernel.drag_ns,
+        reason="; ".join(kernel.reasons.values()) or None,
+    )
+
+
+def _bottleneck(judged: KernelAnalysis | None) -> profile.BottleneckSummary:
+    if judged is None:
+        return profile.BottleneckSummary(
+            bottleneck="unknown", confidence="none", evidence=[], next_steps=[], missing=[NOT_RUN]
+        )
+    return _verdict(judged.verdict, judged.remarks)
+
+
+def _verdict(verdict: Verdict, remarks: Sequence[str]) -> profile.BottleneckSummary:
+    evidence = [str(item) for item in verdict.evidence if item.holds] if verdict.rule else []
+    return profile.BottleneckSummary(
+        bottleneck=verdict.label,
+        confidence=verdict.confidence,
+        meaning=verdict.meaning,
+        evidence=[*evidence, *remarks],
+        next_steps=list(verdict.next_steps),
+        missing=list(verdict.missing),
+    )
+
+
+def _timeline(found: DagFinding) -> profile.TimelineSummary:
+    return profile.TimelineSummary(
+        makespan_ms=found.makespan_ns / 1e6,
+        critical_path_ms=found.critical_path_ns / 1e6,
+        busy_ms=found.device.busy_ns / 1e6,
+        coverage=found.coverage,
+        replay_error=found.replay_error,
+        device_only=found.scope == "device-only",
+    )
+
+
+# --- what is left without a trace, or without runs --------------------------------------------
+
+_NEEDS_A_TRACE = (
+    "kernel runtime_ms stability resources occupancy roofline critical_path bottleneck "
+    "where_the_time_goes timeline"
+).split()
+
+
+def profile_without_trace(
+    wall: Stability, provenance: Provenance, notes: Sequence[str] = ()
+) -> profile.ProfileDocument:
+    """Without a profiler only the host's clock speaks; whatever needs a trace is null."""
+    why = "no trace: --no-rocprof"
+    return _bare(provenance, None, why, dict.fromkeys(_NEEDS_A_TRACE, why)).model_copy(
+        update={
+            "host_wall_ms": wall.median_ms,
+            "host_wall_stability": _stability(wall),
+            "notes": ["Host time includes process start, initialisation and copies.", *notes],
+        }
+    )
+
+
+def profile_without_runs(
+    att: Sequence[ThreadTraceFinding], gpu: Gpu | None, provenance: Provenance
+) -> profile.ProfileDocument:
+    """Thread traces alone: a verdict on the kernel traced, no times."""
+    why = "only a thread trace was given"
+    found = max(att, key=lambda a: (a.usable, a.waves.total_cycles if a.waves else 0), default=None)
+    if found is None:
+        return _bare(provenance, gpu, why, dict.fromkeys(_NEEDS_A_TRACE, why))
+    evidence = gather(None, None, gpu, None, found)
+    reasons = dict.fromkeys((n for n in _NEEDS_A_TRACE if n not in ("kernel", "bottleneck")), why)
+    size = "a thread trace does not record the launch size"
+    return _bare(provenance, gpu, "the kernel of the thread trace", reasons).model_copy(
+        update={
+            "kernel": profile.KernelIdentity(name=found.kernel or "", grid=None, block=None),
+            "bottleneck": _verdict(judge(evidence), access_remarks(found)),
+            "thread_trace": thread_trace.to_summary(found),
+            "reasons": {**reasons, "grid": size, "block": size},
+            "notes": list(found.notes),
+        }
+    )
+
+
+def _bare(
+    provenance: Provenance, gpu: Gpu | None, why: str, reasons: Mapping[str, str]
+) -> profile.ProfileDocument:
+    device = provenance.device
+    return profile.ProfileDocument(
+        provenance=provenance,
+        kernel=None,
+        kernel_selection=why,
+        gpu=profile.GpuInfo(
+            architecture=device.architecture or (gpu.architecture if gpu else None),
+            name=device.name or (gpu.product if gpu else None),
+            wave_size=gpu.wave_size if gpu else None,
+            compute_units=gpu.cu_count if gpu else None,
+            theoretical_peak_flops=None,
+        ),
+        runtime_ms=None,
+        runtime_source=why,
+        stability=None,
+        resources=None,
+        occupancy=None,
+        roofline=None,
+        critical_path=None,
+        bottleneck=None,
+        timeline=None,
+        kernels=[],
+        reasons=dict(reasons),
+        notes=[],
+    )
