@@ -111,7 +111,7 @@ def test_flops_and_bytes_are_exact(
     assert flops["mfma_bf16"]["value"] == 2 * M * N * K * BATCH
     levels = kernels["__amd_rocclr_fillBufferAligned"]["bytes_by_level"]
     assert isinstance(levels, dict)
-    assert levels["hbm"]["write_bytes"] == 16_777_216
+    assert levels["fabric"]["write_bytes"] == 16_777_216
 
 
 def test_the_same_input_gives_the_same_bytes(
