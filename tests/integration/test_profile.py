@@ -63,7 +63,7 @@ def test_the_summary_fits_80_columns_and_names_the_verdict(profile: Run, tmp_pat
     app = fake_rocprofv3.program(tmp_path, "echo kernel vecCopy 4")
     done = profile(app, "--runs", "1")
     assert done.returncode == 0, done.stderr
-    assert "memory_bandwidth_bound" in done.stdout
+    assert "memory bandwidth" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert not any(line != line.rstrip() for line in done.stdout.splitlines())
 

@@ -281,7 +281,7 @@ def _bounds(context: Context, words: Sequence[Token]) -> Iterator[Finding]:
         yield Finding("launch bounds", f"__launch_bounds__({text}): plain numbers only")
         return
     threads, block = int(match[1]), context.prompt.measurement.block
-    launched = block[0] * block[1] * block[2]
+    launched = block[0] * block[1] * block[2] if block else 1024  # unknown: the most there can be
     if threads < launched:
         message = f"__launch_bounds__({text}) is below the {launched} threads of the launch"
         yield Finding("launch bounds", message)

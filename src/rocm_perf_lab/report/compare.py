@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rocm_perf_lab.report.text import milliseconds, printable, short_name
+from rocm_perf_lab.report.names import printable, short_name
+from rocm_perf_lab.report.units import milliseconds
 from rocm_perf_lab.schema.comparison import (
     Change,
     Compared,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rocm_perf_lab.report.text import printable
+from rocm_perf_lab.report.names import printable
 from rocm_perf_lab.schema.replay import (
     Output,
     ReplayDiffDocument,

@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.schema.common import Model
-from rocm_perf_lab.schema.profile import BottleneckSummary, Occupancy, Resources, RooflineSummary
+from rocm_perf_lab.schema.occupancy import Occupancy
+from rocm_perf_lab.schema.profile import BottleneckSummary, Resources, RooflineSummary
 from rocm_perf_lab.schema.thread_trace import Fractions, StallSite
 
 Policy = Literal["unroll", "body"]
@@ -39,8 +40,8 @@ class PromptDevice(Model):
 
 
 class PromptMeasurement(Model):
-    grid: tuple[int, int, int] = Field(description="work-items, not workgroups")
-    block: tuple[int, int, int]
+    grid: tuple[int, int, int] | None = Field(description="work-items, not workgroups")
+    block: tuple[int, int, int] | None
     dispatches: int
     runtime_ms: float = Field(description="sum over the dispatches of one run")
     share: float | None = Field(description="of the kernel time of one run")

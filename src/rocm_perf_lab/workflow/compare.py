@@ -15,8 +15,8 @@ import numpy as np
 from rocm_perf_lab import __version__
 from rocm_perf_lab.analyze import fail_on
 from rocm_perf_lab.analyze.compare import Comparison, Part, Samples, compare, whole
+from rocm_perf_lab.analyze.kernel_class import is_helper
 from rocm_perf_lab.analyze.keys import kernel_keys
-from rocm_perf_lab.analyze.runtime import is_helper
 from rocm_perf_lab.collect import kept_runs
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema import comparison as schema
@@ -27,7 +27,8 @@ from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.recording import group
 from rocm_perf_lab.trace.timings import looks_like_timings, read_timings
-from rocm_perf_lab.workflow.analyze import analyze_recording, find_traces
+from rocm_perf_lab.workflow.analyze import Choices, analyze_recording
+from rocm_perf_lab.workflow.inputs import read_inputs
 from rocm_perf_lab.workflow.load import load_documents
 from rocm_perf_lab.workflow.provenance import without_secrets
 
@@ -115,8 +116,8 @@ def read_side(path: Path | str, root: Path, kernel: str | None, tell: Tell) -> S
     if (here / kept_runs.MAIN_FILE).is_file() or not here.exists():
         return _kept(kept_runs.find(path, root), str(path), kernel, tell)
     tell(f"reading {path}")
-    recording = group(read_traces(find_traces([here])))
-    documents = analyze_recording(recording, kernel=kernel)
+    recording = group(read_inputs([here]))
+    documents = analyze_recording(recording, choices=Choices(kernel=kernel))
     timed = recording.timing_runs or recording.counter_passes[:1]
     return _side(
         str(path), "traces", timed, documents.profile.kernels, documents.profile.provenance
@@ -129,7 +130,7 @@ def _kept(folder: Path, name: str, kernel: str | None, tell: Tell) -> Side:
     profile = documents.profile
     files = sorted(p for p in folder.glob("trace-*") if p.is_dir())
     if files:
-        runs = [group(read_traces(find_traces([one]))).timing_runs for one in files]
+        runs = [group(read_inputs([one])).timing_runs for one in files]
         timed = tuple(run for found in runs for run in found)
     else:
         inputs = [Path(i.path) for i in profile.provenance.inputs]
