@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint format clean setup native toolchain
+.PHONY: demo test test-all lint format clean setup native toolchain triton
 
 setup: native
 
@@ -35,10 +35,14 @@ lint: $(STAMP)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 
-test: lint native toolchain
+# Triton, for the tests that run its kernels; they are skipped where it has no wheel.
+triton: $(STAMP)
+	$(BIN)/python -c 'import triton' 2>/dev/null || $(BIN)/python -m pip install --quiet 'triton>=3.4,<3.10' || true
+
+test: lint native toolchain triton
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: lint native toolchain
+test-all: lint native toolchain triton
 	$(BIN)/python -m pytest -n 2
 
 format: $(STAMP)

@@ -31,13 +31,16 @@ class VirtualGpu final : public Gpu {
     DispatchResult refusal;
     if (!prepared(launch, request, refusal)) return refusal;
     Profiler* watching = profiler();
-    const ProfileRequest what = watching ? watching->want(request, launch.kernel->name) : ProfileRequest{};
+    ProfileRequest what = watching ? watching->want(request, launch.kernel->name) : ProfileRequest{};
+    const bool watched = what.any();
+    what.timing |= request.timed;
     if (!what.any()) return dispatcher_.run(std::move(launch));
     const std::shared_ptr<CodeObject> object = launch.object;  // keeps the kernel's name
     const std::string_view kernel = launch.kernel->name;
     DispatchProfile profile;
     DispatchResult result = run_profiled(std::move(launch), what, profile);
-    watching->done(request, kernel, result, profile);
+    result.duration_ns = profile.duration_ns;
+    if (watched) watching->done(request, kernel, result, profile);
     return result;
   }
 

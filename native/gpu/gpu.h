@@ -73,6 +73,7 @@ struct DispatchRequest {           // the fields of an AQL kernel dispatch packe
   uint64_t kernel_object = 0, kernarg = 0;
   uint64_t queue_address = 0;      // hsa_queue_t*
   uint64_t dispatch_id = 0;
+  bool timed = false;              // the model shall say how long it takes
   bool only_queue = false;         // the process has had no other: nothing else runs meanwhile
 };
 
@@ -88,6 +89,7 @@ struct DispatchResult {
   bool refused = false;            // the packet itself is wrong: nothing ran
   FaultReport fault;               // when !ok
   uint64_t wave_instructions = 0, waves = 0, workgroups = 0;
+  uint64_t duration_ns = 0;        // by the model, where it was asked for
   std::array<uint64_t, kMaxClasses> counts{};  // wave-instructions by class
 };
 

@@ -53,6 +53,17 @@ def test_every_case_of_the_program_passes(folder: Path, name: str) -> None:
     assert done.stdout.count("PASS") == (PROGRAMS / f"{name}.hip").read_text().count("\nCASE(")
 
 
+def test_events_tell_modelled_time_the_same_on_every_run(folder: Path) -> None:
+    timed = program(folder, "modelled_time")
+    runs = [with_environment(timed, ROCM_PERF_VIRTUAL_TIMING="model") for _ in range(3)]
+    assert all(done.returncode == 0 for done in runs), runs[0].stderr
+    assert len({done.stdout for done in runs}) == 1
+    shorter, longer, together, copied = map(float, runs[0].stdout.split())
+    assert 4 * shorter < longer + 0.01, "time follows the work"
+    assert longer <= together < 1.5 * longer, "two streams run at once"
+    assert 0.01 < copied < 0.1
+
+
 def test_launches_and_modules(folder: Path) -> None:
     module = folder / "module.co"
     hipcc("--genco", PROGRAMS / "module.hip", "-o", module)

@@ -7,6 +7,7 @@
 
 #include "allocations.h"
 #include "arena.h"
+#include "device_clock.h"
 #include "hsa_impl.h"
 #include "outside_writes.h"
 #include "signals.h"
@@ -17,6 +18,7 @@ struct Task {
   std::vector<hsa_signal_t> waits;
   hsa_signal_t completion;
   std::function<void()> work;
+  uint64_t modelled_ns = 0, submitted_ns = device_clock::host_ns();
 
   bool ready() const {
     for (hsa_signal_t handle : waits)
@@ -66,9 +68,16 @@ class Engines {
       Task taken = std::move(*task);
       tasks_.erase(task);
       lock.unlock();
-      const uint64_t start = now_ns();
+      uint64_t start = now_ns();
       taken.work();
-      complete(taken.completion, start, std::max(now_ns(), start + 1));
+      uint64_t end = std::max(now_ns(), start + 1);
+      if (device_clock::modelled()) {
+        start = taken.submitted_ns;
+        for (hsa_signal_t handle : taken.waits)
+          if (Signal* signal = signal_of(handle)) start = std::max(start, signal->amd.end_ts);
+        end = start + taken.modelled_ns;
+      }
+      complete(taken.completion, start, end);
       lock.lock();
     }
   }
@@ -93,6 +102,12 @@ hsa_status_t check(uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t 
   return signal_of(completion) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_SIGNAL;
 }
 
+bool over_the_bus(hsa_agent_t to, hsa_agent_t from) {
+  Runtime* runtime = Runtime::get();
+  const Agent *a = runtime ? runtime->agent(to) : nullptr, *b = runtime ? runtime->agent(from) : nullptr;
+  return a != b || (a && !a->is_gpu());
+}
+
 // First and last byte of a box in pitched memory.
 bool box_allowed(const hsa_pitched_ptr_t& p, const hsa_dim3_t& offset, const hsa_dim3_t& range) {
   const size_t first = offset.x + offset.y * p.pitch + offset.z * p.slice;
@@ -106,7 +121,7 @@ void stop_copies() { engines().stop(); }
 
 namespace impl {
 
-hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t, const void* from, hsa_agent_t, size_t size, uint32_t wait_count, const hsa_signal_t* waits,
+hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size, uint32_t wait_count, const hsa_signal_t* waits,
                                        hsa_signal_t completion) {
   if (!to || !from) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (const hsa_status_t status = check(wait_count, waits, completion); status != HSA_STATUS_SUCCESS) return status;
@@ -114,7 +129,7 @@ hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t, const void* from, 
   engines().submit({{waits, waits + wait_count}, completion, [=] {
     const gpu::OutsideWrite writing;
     if (!read_vmem(to, from, size)) std::memmove(to, from, size);
-  }});
+  }, device_clock::copy_ns(size, over_the_bus(to_agent, from_agent))});
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
@@ -134,7 +149,7 @@ hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t, hsa_agent_t, 
 }
 
 hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset, const hsa_pitched_ptr_t* from,
-                                            const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t, hsa_amd_copy_direction_t,
+                                            const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t, hsa_amd_copy_direction_t direction,
                                             uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t completion) {
   if (!to || !from || !to_offset || !from_offset || !range || !to->base || !from->base) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (const hsa_status_t status = check(wait_count, waits, completion); status != HSA_STATUS_SUCCESS) return status;
@@ -147,7 +162,8 @@ hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const h
         std::memmove(static_cast<uint8_t*>(t.base) + to_at.x + (to_at.y + y) * t.pitch + (to_at.z + z) * t.slice,
                      static_cast<uint8_t*>(f.base) + from_at.x + (from_at.y + y) * f.pitch + (from_at.z + z) * f.slice, box.x);
   };
-  engines().submit({{waits, waits + wait_count}, completion, work});
+  const uint64_t bytes = uint64_t{range->x} * range->y * range->z;
+  engines().submit({{waits, waits + wait_count}, completion, work, device_clock::copy_ns(bytes, direction != hsaDeviceToDevice)});
   return HSA_STATUS_SUCCESS;
 }
 

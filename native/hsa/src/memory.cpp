@@ -1,6 +1,7 @@
 // Memory pools, regions, locked host memory, and what is known of a pointer.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -94,7 +95,11 @@ hsa_status_t lock_host(void* host, size_t size, void** device) {
   } else if (!known || known->type == HSA_EXT_POINTER_TYPE_LOCKED) {
     Allocation& entry = allocations().by_base[base];
     entry = {HSA_EXT_POINTER_TYPE_LOCKED, base, size, 0, &runtime->cpu(), runtime->cpu().pools.front().get(), nullptr, entry.locks + 1, {}};
-    Runtime::memory().add({base, base + size, gpu::RangeKind::HostPinned, true, true});
+    // The device sees as far as it does of its own memory, but not into what is registered next.
+    const auto next = allocations().by_base.upper_bound(base);
+    const uint64_t end = visible_bytes(base + size);  // its start may be anywhere
+    const uint64_t limit = next == allocations().by_base.end() ? UINT64_MAX : next->first;
+    Runtime::memory().add({base, std::max(base + size, std::min(end, limit)), gpu::RangeKind::HostPinned, true, true});
   }
   *device = host;
   return HSA_STATUS_SUCCESS;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "arena.h"
+#include "device_clock.h"
 #include "hsa_impl.h"
 #include "launch.h"
 
@@ -36,22 +37,6 @@ hsa_status_t status_of(gpu::FaultKind kind) {
 }
 
 std::atomic<uint64_t> queues_made{0};
-
-// ROCM_PERF_VIRTUAL_CLOCK=model: dispatches of a queue with profiling enabled are timed by the
-// model of the device, not by the host's clock.
-bool modelled_clock() {
-  static const bool model = [] {
-    const char* text = std::getenv("ROCM_PERF_VIRTUAL_CLOCK");
-    return text && std::strcmp(text, "model") == 0;
-  }();
-  return model;
-}
-
-gpu::ProfileRequest timing_only() {
-  gpu::ProfileRequest request;
-  request.timing = true;
-  return request;
-}
 
 // Runs what the packets say, one after the other.
 class HardwareQueue final : public Queue {
@@ -133,16 +118,25 @@ class HardwareQueue final : public Queue {
     request.queue_address = reinterpret_cast<uint64_t>(amd);
     request.only_queue = queues_made.load(std::memory_order_relaxed) == 1;
     request.dispatch_id = read_index().load(std::memory_order_relaxed);
+    request.timed = device_clock::modelled();
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    const uint64_t start = now_ns();
-    gpu::DispatchProfile modelled;
-    const bool model = profiling && modelled_clock() && !gpu::profiler();
-    const gpu::DispatchResult result = model ? agent->gpu->profile(request, timing_only(), modelled) : agent->gpu->run(request);
-    const uint64_t end = model ? start + modelled.duration_ns : now_ns();
+    uint64_t start = now_ns();
+    const gpu::DispatchResult result = agent->gpu->run(request);
+    uint64_t end = now_ns();
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!result.ok) return fault(result);
+    if (request.timed) {
+      start = modelled_start();
+      end = time_ns_ = start + result.duration_ns;
+    }
     complete(p.completion_signal, start, std::max(end, start + 1));
     return true;
+  }
+
+  // The packet's modelled start: after what the queue did before, and after the host submitted it.
+  uint64_t modelled_start() {
+    const size_t slot = read_index().load(std::memory_order_relaxed) & (submitted_ns.size() - 1);
+    return std::max(time_ns_, submitted_ns[slot].load(std::memory_order_relaxed));
   }
 
   bool wait_while(auto pending) {
@@ -167,6 +161,13 @@ class HardwareQueue final : public Queue {
       return any_signal && (all ? any_left : !any_zero);
     });
     if (!done) return false;
+    if (device_clock::modelled()) {
+      time_ns_ = modelled_start();
+      for (hsa_signal_t handle : p.dep_signal)
+        if (Signal* signal = signal_of(handle)) time_ns_ = std::max(time_ns_, signal->amd.end_ts);
+      complete(p.completion_signal, time_ns_, time_ns_);
+      return true;
+    }
     complete(p.completion_signal, start, now_ns());
     return true;
   }
@@ -178,6 +179,11 @@ class HardwareQueue final : public Queue {
       return !holds(hsa_signal_condition_t(p.cond), signal->value().load(std::memory_order_acquire) & p.mask, p.value);
     });
     if (!done) return false;
+    if (device_clock::modelled()) {
+      time_ns_ = modelled_start();
+      complete(p.completion_signal, time_ns_, time_ns_);
+      return true;
+    }
     complete(p.completion_signal, start, now_ns());
     return true;
   }
@@ -214,6 +220,7 @@ class HardwareQueue final : public Queue {
   std::mutex mutex_;
   std::condition_variable wake_;
   uint64_t rings_ = 0;
+  uint64_t time_ns_ = 0;  // modelled, of the last packet's end
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };
@@ -234,6 +241,7 @@ bool Queue::create_ring(Agent& owner, uint32_t size, hsa_queue_type32_t type) {
   doorbell = make_signal(-1, AMD_SIGNAL_KIND_DOORBELL);
   if (!ring || !amd || !doorbell) return false;
   for (uint32_t i = 0; i < size; ++i) ring[i].header = HSA_PACKET_TYPE_INVALID;
+  submitted_ns = std::vector<std::atomic<uint64_t>>(size);
   doorbell->doorbell_of = this;
   doorbell->amd.queue_ptr = amd;
   amd->hsa_queue = {type, HSA_QUEUE_FEATURE_KERNEL_DISPATCH, ring, doorbell->handle(), size, 0, next_queue_id.fetch_add(1)};
@@ -292,6 +300,10 @@ void destroy_all_queues() {
 }
 
 void ring(Queue& queue, int64_t value) {
+  const uint64_t end = uint64_t(value) + 1, size = queue.submitted_ns.size();
+  const uint64_t begin = queue.rung_index.exchange(end, std::memory_order_relaxed);
+  if (device_clock::modelled() && end - begin <= size)
+    for (uint64_t i = begin; i != end; ++i) queue.submitted_ns[i & (size - 1)].store(device_clock::host_ns(), std::memory_order_relaxed);
   queue.doorbell->value().store(value, std::memory_order_release);
   queue.rung();
 }

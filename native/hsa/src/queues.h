@@ -30,6 +30,8 @@ struct Queue {
   void* error_data = nullptr;
   bool profiling = false;
   std::vector<uint32_t> cu_mask;
+  std::vector<std::atomic<uint64_t>> submitted_ns;  // by slot: the host's modelled time
+  std::atomic<uint64_t> rung_index{0};              // the first packet no doorbell has announced
 
   virtual ~Queue();
   virtual void rung() = 0;       // the doorbell has been stored to

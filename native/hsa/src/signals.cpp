@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arena.h"
+#include "device_clock.h"
 #include "hsa_impl.h"
 #include "queues.h"
 #include "runtime.h"
@@ -135,7 +136,10 @@ int64_t wait_for(Signal& signal, hsa_signal_condition_t condition, int64_t compa
   const uint64_t start = now_ns(), spin = active ? 10 * kSpin_ns : kSpin_ns;
   while (true) {
     const int64_t value = signal.value().load(std::memory_order_acquire);
-    if (holds(condition, value, compare)) return value;
+    if (holds(condition, value, compare)) {
+      if (device_clock::modelled()) device_clock::host_saw(signal.amd.end_ts);
+      return value;
+    }
     const uint64_t passed = now_ns() - start;
     if (passed >= timeout_ns) return value;
     if (passed < spin) {
@@ -263,6 +267,7 @@ uint32_t wait_any(uint32_t count, const hsa_signal_t* signals, const hsa_signal_
       const int64_t value = signal->value().load(std::memory_order_acquire);
       if (!holds(conditions[i], value, values[i])) continue;
       if (satisfying) *satisfying = value;
+      if (device_clock::modelled()) device_clock::host_saw(signal->amd.end_ts);
       return i;
     }
     const uint64_t passed = now_ns() - start;

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from rocm_perf_lab.device import python_programs
 from rocm_perf_lab.errors import MissingTool, UsageError
 from rocm_perf_lab.virtual import models, native
 
@@ -117,9 +118,11 @@ def environment_for(
     if device.kind == "virtual":
         match = _VIRTUAL.fullmatch(wanted or base.get(VARIABLE) or "")
         name = match[0] if match else device.name
-        return native.environment(name, base)
+        return python_programs.environment(native.environment(name, base))
     visible = {"ROCR_VISIBLE_DEVICES": device.name.removeprefix("rocm:")}
-    return {**{k: v for k, v in base.items() if k != VARIABLE}, **visible}
+    return python_programs.environment(
+        {**{k: v for k, v in base.items() if k != VARIABLE}, **visible}
+    )
 
 
 def _properties(path: Path) -> dict[str, int]:

@@ -282,7 +282,7 @@ def capture_ranges(capture: Capture) -> list[tuple[int, int]]:
 def _environment(device: discover.Device, wanted: str | None) -> dict[str, str]:
     base = discover.environment_for(device, wanted)
     # Asks the virtual GPU for modelled dispatch timestamps; means nothing to ROCr.
-    return {**base, "ROCM_PERF_VIRTUAL_CLOCK": "model", "PYTHONSAFEPATH": "1"}
+    return {**base, "ROCM_PERF_VIRTUAL_TIMING": "model", "PYTHONSAFEPATH": "1"}
 
 
 def reserve_check(

@@ -38,4 +38,6 @@ def environment(device: str, base: Mapping[str, str]) -> dict[str, str]:
         **base,
         "LD_LIBRARY_PATH": ":".join([folder, *others]),
         "ROCM_PERF_DEVICE": device,
+        # Triton looks here first, before a torch that brings its own.
+        "TRITON_LIBHIP_PATH": str(Path(folder) / "libamdhip64.so"),
     }

@@ -1,0 +1,77 @@
+"""Triton programs on the virtual MI300X, without torch and without a C compiler."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.cli import rocm_perf
+from support.triton_programs import EXAMPLES, PROGRAMS, need_triton, run_python
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need_triton()
+    return tmp_path_factory.mktemp("triton-cache")
+
+
+def test_the_language_kernel_by_kernel_against_numpy(cache: Path) -> None:
+    done = run_python(cache, PROGRAMS / "language.py", CC="/nonexistent", PATH="/nonexistent")
+    lines = done.stdout.splitlines()
+    assert "ok gluon" in lines and "ok dots_of_every_type" in lines
+    printed = [line for line in lines if "value" in line]
+    assert len(printed) >= 64, "device_print prints every element"
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in EXAMPLES.glob("*.py")))
+def test_examples_check_themselves_against_numpy(cache: Path, name: str) -> None:
+    done = run_python(cache, EXAMPLES / f"{name}.py")
+    assert "equal to numpy" in done.stdout
+
+
+def test_tuning_decides_by_modelled_time_the_same_on_every_run(cache: Path) -> None:
+    runs = [run_python(cache, PROGRAMS / "tuned.py") for _ in range(2)]
+    assert runs[0].stdout == runs[1].stdout
+    timings = [float(line.split()[-1]) for line in runs[0].stdout.splitlines()[1:]]
+    assert len(set(timings)) > 1, "configurations differ in time"
+    assert min(timings) > 0.0015, "no kernel is quicker than its launch"
+    assert "launches 4" in runs[0].stdout.splitlines()[0], "one warm-up and one timed launch each"
+    assert runs[0].stderr.count("times are modelled") == 1
+
+
+def test_an_unmodified_program_runs_under_rocm_perf(cache: Path) -> None:
+    """Nothing of ours is imported: Triton finds the driver as an entry point."""
+    words = ["run", "--device", "virtual", sys.executable, "-W", "ignore"]
+    done = rocm_perf(
+        *words, PROGRAMS / "unmodified.py", cwd=cache, env={"TRITON_CACHE_DIR": str(cache)}
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "HipDriver" in done.stdout and "gfx942" in done.stdout
+
+
+def test_a_missing_mask_is_a_fault_that_names_the_python_line(cache: Path) -> None:
+    done = run_python(cache, PROGRAMS / "missing_mask.py", code=1)
+    at = 1 + (PROGRAMS / "missing_mask.py").read_text().splitlines().index(
+        "    tl.store(out + i, tl.load(x + i))  # no mask"
+    )
+    assert f"missing_mask.py:{at}" in done.stderr
+
+
+def test_a_failed_device_assert_says_where(cache: Path) -> None:
+    done = run_python(cache, PROGRAMS / "device_assert.py", code=1, TRITON_DEBUG="1")
+    assert "every value is small" in done.stdout + done.stderr
+
+
+def test_another_version_gets_one_sentence(cache: Path, tmp_path: Path) -> None:
+    program = tmp_path / "other.py"
+    program.write_text(
+        "import triton\ntriton.__version__ = '4.0.0'\ntriton.runtime.driver.active\n"
+    )
+    folder = Path(__file__).parents[2] / "src" / "rocm_perf_lab" / "triton" / "on_path"
+    from rocm_perf_lab.virtual.native import environment
+
+    extra = environment("virtual:mi300x", {"PYTHONPATH": str(folder)})
+    done = run_python(cache, program, code=1, **extra)
+    assert "rocm-perf drives Triton 3.4 to 3.9, and this is 4.0.0" in done.stderr
