@@ -58,7 +58,12 @@ def definitions(unit: TranslationUnit, path: Path) -> Iterator[Cursor]:
             else:
                 yield child
 
-    yield from within(unit.cursor)
+    found = list(within(unit.cursor))
+    # Instantiations are listed beside the template they come from.
+    templates = {c.location.offset for c in found if "TEMPLATE" in c.kind.name}
+    for cursor in found:
+        if "TEMPLATE" in cursor.kind.name or cursor.location.offset not in templates:
+            yield cursor
 
 
 def body_of(cursor: Cursor) -> Cursor | None:

@@ -53,46 +53,63 @@ class Token:
         return self.kind == "directive" and _UNROLL.match(self.text) is not None
 
 
-def check_characters(text: str) -> None:
-    """Refuse what an editor does not show: control, format and bidirectional characters."""
-    for offset, character in enumerate(text):
+def check_characters(text: str, offset: int = 0, *, comment: bool = False) -> None:
+    """Refuse what an editor does not show or shows like another; words in comments may be any."""
+    for at, character in enumerate(text):
         if character in "\t\n" or " " <= character <= "~":
             continue
-        if character == "\r" and text[offset + 1 : offset + 2] == "\n":
+        if character == "\r" and text[at + 1 : at + 2] in (("\n", "") if comment else ("\n",)):
+            continue
+        # Letters, marks, numbers, punctuation, symbols, spaces: no control, format or separator.
+        if comment and unicodedata.category(character)[0] in "LMNPS":
+            continue
+        if comment and unicodedata.category(character) == "Zs":
             continue
         name = unicodedata.name(character, f"U+{ord(character):04X}").lower()
-        raise Trick(f"the character {name} (U+{ord(character):04X})", offset)
+        raise Trick(f"the character {name} (U+{ord(character):04X})", offset + at)
 
 
-def tokens(text: str) -> list[Token]:
-    """Tokens without comments and white space; a preprocessor line is one token."""
-    check_characters(text)
+def tokens(text: str, *, trusted: bool = False) -> list[Token]:
+    """Tokens without comments and white space; a preprocessor line is one token.
+
+    `trusted` leaves out the look at single characters (for bytes read as Latin-1).
+    """
     if splice := _SPLICE.search(text):
         raise Trick("a line ending in a backslash", splice.start())
-    if (at := text.find("??")) >= 0 and text[at + 2 : at + 3] in set("=/'()!<>-"):
-        raise Trick(f"the trigraph {text[at : at + 3]}", at)
+    for trigraph in re.finditer(r"\?\?[=/'()!<>-]", text):
+        raise Trick(f"the trigraph {trigraph[0]}", trigraph.start())
     found: list[Token] = []
     at, line_start = 0, True
     while at < len(text):
         if space := _SPACE.match(text, at):
+            if not trusted:
+                check_characters(space[0], at)
             line_start = line_start or "\n" in space[0]
             at = space.end()
             continue
-        if text.startswith("//", at):
-            end = text.find("\n", at)
-            at = len(text) if end < 0 else end
-            continue
-        if text.startswith("/*", at):
-            end = text.find("*/", at + 2)
-            if end < 0:
-                raise Trick("a comment that does not end", at)
-            at = end + 2
+        if text.startswith(("//", "/*"), at):
+            end = _comment_end(text, at)
+            if not trusted:
+                check_characters(text[at:end], at, comment=True)
+            at = end
             continue
         token = _directive(text, at) if text[at] == "#" and line_start else _token(text, at)
+        if not trusted:
+            check_characters(token.text, at)
         line_start = False
         found.append(token)
         at += len(token.text)
     return found
+
+
+def _comment_end(text: str, at: int) -> int:
+    if text.startswith("//", at):
+        end = text.find("\n", at)
+        return len(text) if end < 0 else end
+    end = text.find("*/", at + 2)
+    if end < 0:
+        raise Trick("a comment that does not end", at)
+    return end + 2
 
 
 def _directive(text: str, at: int) -> Token:
