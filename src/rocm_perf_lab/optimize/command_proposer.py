@@ -1,0 +1,110 @@
+"""`--proposer command:./mine`: any program that reads the prompt's JSON and prints proposals."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from rocm_perf_lab.errors import MissingTool, UsageError
+from rocm_perf_lab.optimize.answers import (
+    MAX_ANSWER_BYTES,
+    NotAnAnswer,
+    parse_answer,
+    repair_prompt,
+    shown,
+    to_proposals,
+)
+from rocm_perf_lab.optimize.proposal import Context, Proposal
+from rocm_perf_lab.schema.common import to_json
+from rocm_perf_lab.schema.prompt import AnswerDocument, PromptDocument
+
+LIMIT_S = 300.0
+
+
+class CommandProposer:
+    """The program gets no shell and a limited time; what it says beside its answer is not kept."""
+
+    name = "command"
+
+    def __init__(self, command: str, tell: Callable[[str], None], limit_s: float = LIMIT_S) -> None:
+        try:
+            self.words = shlex.split(command)
+        except ValueError as error:
+            raise UsageError(f"--proposer command:{command}: {error}") from None
+        if not self.words:
+            raise UsageError("--proposer command: needs a program", "command:./mine")
+        if shutil.which(self.words[0]) is None:
+            raise MissingTool(f"--proposer command: {self.words[0]} is not a program")
+        self.tell, self.limit_s = tell, limit_s
+
+    def propose(self, context: Context) -> Iterable[Proposal]:
+        answer = self._ask(context.prompt)
+        if answer is not None:
+            yield from to_proposals(answer, context, self.name, {"command": self.words[0]})
+
+    def repair(
+        self, context: Context, failed: Proposal, diagnostics: str, round_number: int
+    ) -> Proposal | None:
+        answer = self._ask(repair_prompt(context, failed, diagnostics, round_number))
+        if answer is None:
+            return None
+        provenance = {"command": self.words[0], "repair": str(round_number)}
+        return next(iter(to_proposals(answer, context, self.name, provenance)), None)
+
+    def _ask(self, prompt: PromptDocument) -> AnswerDocument | None:
+        with tempfile.TemporaryDirectory(prefix="rocm-perf-proposer-") as folder:
+            asked, answered = Path(folder) / "prompt.json", Path(folder) / "answer.json"
+            errors = Path(folder) / "errors.txt"
+            asked.write_text(to_json(prompt), "utf-8")
+            ended = self._run(asked, answered, errors)
+            text = answered.read_bytes().decode("utf-8", "replace")
+            said = _last_line(errors)
+        if ended is not None:
+            self.tell(f"{self.words[0]} {ended}{said}")
+            return None
+        try:
+            return parse_answer(text)
+        except NotAnAnswer as problem:
+            self.tell(f"{self.words[0]}: no proposals in what it printed: {shown(str(problem))}")
+            return None
+
+    def _run(self, asked: Path, answered: Path, errors: Path) -> str | None:
+        """None where it ended well, else how it ended. No process of its group outlives it."""
+        with asked.open("rb") as given, answered.open("wb") as out, errors.open("wb") as said:
+            process = subprocess.Popen(
+                self.words,
+                stdin=given,
+                stdout=out,
+                stderr=said,
+                start_new_session=True,
+                preexec_fn=_limit_output,
+            )
+            try:
+                code = process.wait(self.limit_s)
+            except subprocess.TimeoutExpired:
+                return f"was still running after {self.limit_s:g} s and was stopped"
+            finally:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if code == -signal.SIGXFSZ or answered.stat().st_size >= MAX_ANSWER_BYTES:
+            return f"printed more than {MAX_ANSWER_BYTES >> 20} MiB and was stopped"
+        return None if code == 0 else f"ended with code {code}"
+
+
+def _limit_output() -> None:
+    """In the child: a program that never stops printing is stopped by the kernel."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_ANSWER_BYTES, MAX_ANSWER_BYTES))
+
+
+def _last_line(errors: Path) -> str:
+    lines = errors.read_bytes()[-4096:].decode("utf-8", "replace").strip().splitlines()
+    return f": {shown(lines[-1])[:200]}" if lines else ""
