@@ -14,6 +14,7 @@ from rocm_perf_lab.codeobject.kernels import CodeObject, read_code_objects
 from rocm_perf_lab.replay import writer
 from rocm_perf_lab.schema.capture import (
     Dispatch,
+    Extent,
     KernelArgument,
     KernelName,
     LoadedCodeObject,
@@ -69,6 +70,7 @@ def capture_kernel(
     variables: dict[str, tuple[bytes, bytes]] | None = None,
     isa: str = "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-",
     reasons: Sequence[str] = (),
+    all_written: bool = False,  # the write set is everything, not what differs
 ) -> Path:
     """As if `symbol` had been captured with these explicit arguments, in order."""
     folder.mkdir(parents=True)
@@ -96,9 +98,7 @@ def capture_kernel(
             agent="gpu:0",
             flags=list(m.flags),
             before=writer.store(folder, f"memory/region_{m.base:x}.bin", 0, m.before),
-            after=writer.changes(
-                folder, f"memory_after/region_{m.base:x}.bin", m.before, m.after or m.before
-            ),
+            after=_write_set(folder, m, all_written),
         )
         for m in memory
     ]
@@ -161,6 +161,13 @@ def capture_kernel(
         reasons=reasons,
     )  # fmt: skip
     return folder
+
+
+def _write_set(folder: Path, memory: Memory, all_written: bool) -> list[Extent]:
+    name, after = f"memory_after/region_{memory.base:x}.bin", memory.after or memory.before
+    if all_written:
+        return writer.store(folder, name, 0, after)
+    return writer.changes(folder, name, memory.before, after)
 
 
 def _segments(

@@ -19,6 +19,7 @@ from rocm_perf_lab.errors import BadInput, Refused
 from rocm_perf_lab.replay import builds, hidden_arguments, images, outputs
 from rocm_perf_lab.replay import hsa as h
 from rocm_perf_lab.replay.address_space import Holding, Span
+from rocm_perf_lab.replay.compare import identical
 from rocm_perf_lab.replay.format import Capture
 from rocm_perf_lab.replay.launch import Launcher
 from rocm_perf_lab.replay.memory import Buffer, DeviceMemory
@@ -351,6 +352,7 @@ class Machine:
         """Dispatch the builds in this order, each from the restored state."""
         state = self.state
         samples: list[Sample] = []
+        self.looked_s = 0.0  # looking for writes through all memory, in this run
         for at, number in enumerate(order):
             build = self.builds[number]
             if not self._restored:
@@ -366,9 +368,11 @@ class Machine:
             # writes depends on the order of its waves.
             look = recopy and (number not in state.checked or at == len(order) - 1)
             if look:
+                started = time.perf_counter()
                 if state.find_writes() and number in state.checked:
                     self.notes.append("the kernel does not write to the same places every time")
                 state.checked.add(number)
+                self.looked_s += time.perf_counter() - started
             if compare:
                 outcome = self._compare(number, rules)
             samples.append(Sample(number, done.gpu_ns, done.wall_s, outcome))
@@ -406,7 +410,7 @@ class Machine:
         expected, got = self._expected(number), self.state.read_dirty()
         if number == ORIGINAL:
             expected = self._with_own_overruns(expected, got)
-        if np.array_equal(expected, got):
+        if identical(expected, got):
             return {"verdict": "identical", "digest": "", "differences": []}
         found = outputs.judge(self.state.rows, expected, got, rules)
         return {**found, "digest": hashlib.blake2b(got.tobytes(), digest_size=16).hexdigest()}
@@ -424,7 +428,7 @@ class Machine:
     def _with_own_overruns(self, expected: Bytes, got: Bytes) -> Bytes:
         """Writes beside its memory are the captured kernel's own: told, not held against it."""
         over = [row for row in self.state.rows if row[0].source is None]
-        if all(np.array_equal(expected[at : at + n], got[at : at + n]) for _, _, n, at in over):
+        if all(identical(expected[at : at + n], got[at : at + n]) for _, _, n, at in over):
             return expected
         note = f"the captured kernel writes beside its memory, at {over[0][0].address:#x}"
         if note not in self.notes:

@@ -14,6 +14,7 @@ from rocm_perf_lab.replay.compare import (
     Comparison,
     ElementType,
     compare,
+    identical,
     values,
 )
 from rocm_perf_lab.replay.parts import Part
@@ -56,7 +57,7 @@ def judge(rows: Sequence[Row], expected: Bytes, got: Bytes, rules: Rules) -> dic
     within = True
     for part, offset, size, at in rows:
         wanted, found = expected[at : at + size], got[at : at + size]
-        if np.array_equal(wanted, found):
+        if identical(wanted, found):
             continue
         address = part.address + offset
         pointer = _owner(rules.pointers, part, address + int(np.argmax(wanted != found)))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rocm_perf_lab.replay import hsa as h
 from rocm_perf_lab.replay.address_space import Span
+from rocm_perf_lab.replay.compare import identical
 from rocm_perf_lab.replay.memory import Buffer, DeviceMemory
 from rocm_perf_lab.replay.pointers import Moves
 from rocm_perf_lab.replay.sources import Source
@@ -224,9 +225,10 @@ class State:
         for index, part in enumerate(self.parts):
             found: list[Interval] = []
             for at, got in self.memory.read(part.address, part.size):
-                changed = got != self.initial(part, at, len(got))
-                if not changed.any():
+                initial = self.initial(part, at, len(got))
+                if identical(got, initial):
                     continue
+                changed = got != initial
                 padded = np.zeros(-(-len(got) // BLOCK) * BLOCK, dtype=bool)
                 padded[: len(got)] = changed
                 for block in np.flatnonzero(padded.reshape(-1, BLOCK).any(axis=1)).tolist():

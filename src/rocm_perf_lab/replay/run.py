@@ -115,10 +115,10 @@ def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
             gpu_time=_gpu_time(result.gpu_ns(build), replay.timing),
             wall_s=result.wall_s,
             setup_s=setup_s,
-            overhead_us=_overhead(result, build, replay.timing),
+            overhead_us=_overhead(result, replay.timing),
             restored_bytes=result.written_bytes,
-            output=_output(result, build, options),
-            notes=_notes(result, build, [*capture.manifest.notes, *replay.notes]),
+            output=_output(result, options),
+            notes=list(dict.fromkeys([*capture.manifest.notes, *result.notes])),
         )
 
 
@@ -147,13 +147,13 @@ def _gpu_time(samples: list[float], kind: Literal["modelled", "measured"]) -> Gp
     )
 
 
-def _overhead(result: RunResult, build: int, kind: str) -> float:
+def _overhead(result: RunResult, kind: str) -> float:
     """What an iteration costs beside the kernel: its wall time where the GPU's is modelled."""
     inside = sum(s.wall_s if kind == "modelled" else s.gpu_ns * 1e-9 for s in result.samples)
-    return 1e6 * max(0.0, result.wall_s - inside) / len(result.samples)
+    return 1e6 * max(0.0, result.wall_s - result.looked_s - inside) / len(result.samples)
 
 
-def _output(result: RunResult, build: int, options: Options) -> Output:
+def _output(result: RunResult, options: Options) -> Output:
     outcomes = [sample.outcome for sample in result.samples if sample.outcome is not None]
     judged = outcomes if options.recopy else outcomes[:1]
     order = ("identical", "within_tolerance", "different")
@@ -170,11 +170,6 @@ def _output(result: RunResult, build: int, options: Options) -> Output:
         else any(o["digest"] != outcomes[0]["digest"] for o in outcomes),
         differences=[OutputDifference(**row) for row in worst["differences"]],
     )
-
-
-def _notes(result: RunResult, build: int, known: Sequence[str]) -> list[str]:
-    notes = [*known, *result.notes]
-    return list(dict.fromkeys(notes))
 
 
 def reserve_check(path: Path | None, device_name: str | None = None) -> ReserveDocument:

@@ -106,6 +106,7 @@ class Sample:
 class RunResult:
     samples: tuple[Sample, ...]
     wall_s: float  # of the whole run, restores and comparisons included
+    looked_s: float  # of that, looking through all memory for writes nobody expected
     written_bytes: int  # what is restored before a dispatch
     notes: tuple[str, ...]
 
@@ -453,6 +454,7 @@ class ReplaySession:
         return RunResult(
             samples=tuple(Sample(*row) for row in answer["samples"]),
             wall_s=time.perf_counter() - started,
+            looked_s=answer["looked_s"],
             written_bytes=answer["dirty_bytes"],
             notes=tuple(answer["notes"]),
         )

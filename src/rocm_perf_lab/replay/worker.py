@@ -195,6 +195,7 @@ class _Server:
             "samples": [[s.build, s.gpu_ns, s.wall_s, s.outcome] for s in samples],
             "notes": self.machine.notes,
             "dirty_bytes": self.machine.state.dirty_bytes,
+            "looked_s": self.machine.looked_s,
         }
 
     def _do_measure_restore(self, repeats: int) -> dict[str, float]:
