@@ -15,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from tests.support.kernel_captures import BASE, Memory, capture_kernel, compile_kernels
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from rocm_perf_lab.replay.session import ORIGINAL, ReplaySession
+from support.kernel_captures import BASE, Memory, capture_kernel, compile_kernels
 
 SOURCE = """
 extern "C" __global__ void fill(unsigned* data, int n) {

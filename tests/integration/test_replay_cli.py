@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support import fuzzed_captures as fuzz
-from tests.support.cli import complaint, rocm_perf
-from tests.support.hip_build import need_virtual_gpu
-from tests.support.kernel_captures import BASE, Memory, capture_kernel, compile_kernels
 
 from rocm_perf_lab.codeobject.kernels import CodeObject
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.replay import run
 from rocm_perf_lab.replay.diff import diff
 from rocm_perf_lab.replay.info import info
+from support import fuzzed_captures as fuzz
+from support.cli import complaint, rocm_perf
+from support.hip_build import need_virtual_gpu
+from support.kernel_captures import BASE, Memory, capture_kernel, compile_kernels
 
 SOURCE = """
 __device__ int runs = 1;

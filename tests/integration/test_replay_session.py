@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.hip_build import need_virtual_gpu
-from tests.support.kernel_captures import BASE, CODE, Memory, capture_kernel, compile_kernels
 
 from rocm_perf_lab.codeobject.kernels import CodeObject
 from rocm_perf_lab.errors import BadInput, Refused
@@ -25,6 +23,8 @@ from rocm_perf_lab.replay.session import (
     ReplaySession,
     abba,
 )
+from support.hip_build import need_virtual_gpu
+from support.kernel_captures import BASE, CODE, Memory, capture_kernel, compile_kernels
 
 SOURCE = """
 __device__ int counter = 5;

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.hip_build import hipcc
-
 from rocm_perf_lab.codeobject.kernels import CodeObject, read_code_objects
 from rocm_perf_lab.replay import writer
 from rocm_perf_lab.schema.capture import (
@@ -24,6 +22,7 @@ from rocm_perf_lab.schema.capture import (
     Segment,
 )
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance
+from support.hip_build import hipcc
 
 BASE = 0x7E12_3400_0000  # where real ROCr puts memory
 CODE = 0x7D00_0000_0000
