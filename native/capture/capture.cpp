@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <map>
+#include <thread>
 
 #include "code.h"
 #include "codeobject/elf.h"
@@ -96,6 +97,7 @@ std::vector<Code> code_parts() {
           Code::Segment segment{load.address, load.write, {}};
           segment.area.base = segment.area.read_at = load.address + uint64_t(code.loaded.delta);
           segment.area.size = load.memory_size;
+          segment.area.agent = code.loaded.agent;
           const std::string stem = "code_objects/" + std::to_string(list.size()) + "." + std::to_string(code.segments.size());
           segment.area.before_name = stem + ".image.bin";
           segment.area.after_name = stem + ".after.bin";
@@ -109,7 +111,7 @@ std::vector<Code> code_parts() {
 
 class OneCapture {
  public:
-  OneCapture(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel) : queue_(queue), packet_(packet), kernel_(kernel) {
+  explicit OneCapture(const Target& target) : target_(target), queue_(target.queue), packet_(target.packet), kernel_(*target.kernel) {
     code_ = code_parts();
     for (const Piece& piece : pieces()) {
       Region region{piece, {}};
@@ -118,6 +120,7 @@ class OneCapture {
       region.area.base = piece.base;
       region.area.size = piece.size;
       region.area.read_at = piece.read_at;
+      region.area.agent = piece.agent;
       region.area.before_name = std::string("memory/") + name;
       region.area.after_name = std::string("memory_after/") + name;
       regions_.push_back(std::move(region));
@@ -150,7 +153,7 @@ class OneCapture {
   }
 
   // All lines, under a name that says they are whole.
-  bool write(uint64_t index, uint64_t number) {
+  bool write() {
     Agents agents;
     core.hsa_iterate_agents_fn(on_agent, &agents);
     const auto label = [&](uint64_t handle) {
@@ -159,7 +162,7 @@ class OneCapture {
     };
     std::string out = "version 1\n" + agents.lines;
     out += "packet " + hex({reinterpret_cast<const char*>(&packet_), sizeof packet_}) + "\n";
-    out += "kernel " + hex(kernel_.name) + " " + hex(kernel_.demangled) + text(index) + text(number) + text(kernel_.kernarg_bytes) + " " +
+    out += "kernel " + hex(kernel_.name) + " " + hex(kernel_.demangled) + text(target_.index) + text(target_.number) + text(kernel_.kernarg_bytes) + " " +
            label(queue_.agent.handle) + "\n";
     out += "queue" + text(queue_.type) + text(queue_.size) + text(queue_.private_bytes) + text(queue_.group_bytes) + "\n";
     for (size_t i = 0; i < snapshot_->files().size(); ++i) out += "file" + text(i) + " " + snapshot_->files()[i] + "\n";
@@ -194,11 +197,17 @@ class OneCapture {
   struct Region { Piece piece; Area area; };
 
   bool read_arguments() {
-    std::vector<char> bytes(kernel_.kernarg_bytes);
-    if (!bytes.empty()) {
-      const hsa_status_t status = core.hsa_memory_copy_fn(bytes.data(), packet_.kernarg_address, bytes.size());
-      if (status != HSA_STATUS_SUCCESS) note_problem("the kernel's arguments could not be read: HSA status " + std::to_string(status));
-    }
+    // They may be in the device's memory.
+    const uint64_t address = reinterpret_cast<uint64_t>(packet_.kernarg_address), size = kernel_.kernarg_bytes;
+    uint64_t owner = 0;
+    for (const Region& region : regions_)
+      if (address >= region.piece.base && address < region.piece.base + region.piece.size) owner = region.piece.agent;
+    Reader reader;
+    std::vector<uint8_t> bytes(size);
+    std::string failure;
+    const uint8_t* data = !size ? nullptr : size <= Reader::kMost ? reader.read(address, size, owner, failure) : nullptr;
+    if (data) std::memcpy(bytes.data(), data, size);
+    else if (size) note_problem("the kernel's arguments could not be read: " + failure);
     File file("kernarg.bin");
     file.write(bytes.data(), bytes.size());
     return file.close();
@@ -218,7 +227,8 @@ class OneCapture {
       for (const Extent& extent : *list) out += kind + text(extent.offset) + text(extent.size) + " " + std::to_string(extent.file) + text(extent.at) + "\n";
   }
 
-  Queue& queue_;
+  const Target& target_;
+  const Queue& queue_;
   const hsa_kernel_dispatch_packet_t& packet_;
   const Kernel& kernel_;
   std::vector<Region> regions_;
@@ -226,16 +236,6 @@ class OneCapture {
   uint64_t bytes_ = 0;
   std::unique_ptr<Snapshot> snapshot_;
 };
-
-// The kernel, alone on the device, with a signal of ours. False: it stopped its queue.
-bool run(Queue& queue, hsa_kernel_dispatch_packet_t packet, hsa_signal_t signal, Writer writer) {
-  packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
-                  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-  packet.completion_signal = signal;
-  writer(&packet, 1);
-  wait_zero(signal, [&] { return queue.failed != 0; });
-  return !queue.failed;
-}
 
 // As the device would have done it, times included.
 void complete(hsa_signal_t theirs, hsa_signal_t ours) {
@@ -246,6 +246,10 @@ void complete(hsa_signal_t theirs, hsa_signal_t ours) {
   to->end_ts = from->end_ts;
   core.hsa_signal_subtract_screlease_fn(theirs, 1);
 }
+
+// A runtime may ring queues of its own when it copies, and inside a handler it must not: the writer
+// would lose its place.
+void elsewhere(const std::function<void()>& work) { std::thread(work).join(); }
 
 void tell(const std::string& line) { append_line("status", line); }
 
@@ -263,34 +267,40 @@ void note_problem(const std::string& reason) {
   problems.push_back(reason);
 }
 
-void capture_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel, uint64_t index, uint64_t number,
-                      Writer writer) {
-  drain_own(queue, writer);
+void capture_dispatch(const Target& target) {
+  Queue& queue = target.queue;
+  const auto failed = [&] { return queue.failed != 0; };
+  // The gate is still open: what the queue waits for may yet have to come.
+  wait_zero(target.drained, failed);
+  stop_here();
   gate().close();
   drain_others(queue);
-  OneCapture one(queue, packet, kernel);
-  tell("found " + std::to_string(one.regions()) + " " + std::to_string(one.bytes()) + " " + hex(kernel.demangled));
-  const bool fits = one.bytes() <= config().max_bytes;
-  if (!fits) tell("refused");
-  if (fits && one.before()) {
-    const hsa_signal_t signal = make_signal(1);
-    if (!run(queue, packet, signal, writer)) {
-      tell("fault " + std::to_string(queue.failed));
-    } else {
+  std::unique_ptr<OneCapture> one;
+  bool ready = false;
+  elsewhere([&] {
+    one = std::make_unique<OneCapture>(target);
+    tell("found " + std::to_string(one->regions()) + " " + std::to_string(one->bytes()) + " " + hex(target.kernel->demangled));
+    const bool fits = one->bytes() <= config().max_bytes;
+    if (!fits) tell("refused");
+    ready = fits && one->before();
+  });
+  core.hsa_signal_store_screlease_fn(target.go, 0);
+  if (wait_zero(target.ran, failed)) {
+    if (ready) elsewhere([&] {
       tell("ran");
-      if (one.after() && one.write(index, number)) tell("captured");
-      complete(packet.completion_signal, signal);
-      core.hsa_signal_destroy_fn(signal);
-    }
+      if (one->after() && one->write()) tell("captured");
+    });
+    complete(target.packet.completion_signal, target.ran);
   } else {
-    writer(&packet, 1);
+    tell("fault " + std::to_string(queue.failed));
   }
   if (!write_error().empty()) tell("failed " + hex(write_error()));
   done = true;
   resume();
+  core.hsa_signal_store_screlease_fn(target.over, 0);
   gate().open();
   finish_drain();
-  release_deferred();
+  elsewhere(release_deferred);
 }
 
 }  // namespace capture

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "queues.h"
@@ -15,9 +16,18 @@ uint64_t count_dispatch();  // its number in the process, from 0
 // True for one launch of one process: whoever hears it must capture.
 bool is_target(const Kernel* kernel, uint64_t index);
 
-// In the handler of the queue; passes the packet on.
-void capture_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel, uint64_t index, uint64_t number,
-                      Writer writer);
+// The launch to capture. It is on its queue already, behind barriers: everything before it has run
+// when `drained` is zero, it runs itself when `go` is, and what is behind it when `over` is.
+struct Target {
+  Queue& queue;
+  hsa_kernel_dispatch_packet_t packet;  // as the program wrote it
+  std::shared_ptr<const Kernel> kernel;
+  uint64_t index, number;
+  hsa_signal_t drained, go, ran, over;
+};
+
+// In the handler of the queue, after the packets were written.
+void capture_dispatch(const Target& target);
 
 // Something that makes the capture less than faithful.
 void note_problem(const std::string& reason);

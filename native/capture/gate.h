@@ -3,45 +3,34 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 
 namespace capture {
 
 class Gate {
  public:
-  // Waits while the gate is closed. `meanwhile` is called, at most once per closing, by whoever
-  // waits, when the one who closed it asks for it.
-  void enter(const std::function<void()>& meanwhile = {}) {
+  // Waits while the gate is closed.
+  void enter() {
     std::unique_lock lock(mutex_);
-    uint64_t served = 0;
-    while (closed_) {
-      if (meanwhile && asked_ != served) {
-        served = asked_;
-        lock.unlock();
-        meanwhile();
-        lock.lock();
-        continue;
-      }
-      changed_.wait(lock);
-    }
+    changed_.wait(lock, [&] { return !closed_; });
     ++inside_;
+  }
+  // For those who must not wait: whether it is closed. It stays as it is until they leave.
+  bool pass() {
+    std::lock_guard lock(mutex_);
+    ++inside_;
+    return closed_;
   }
   void leave() {
     std::lock_guard lock(mutex_);
     if (--inside_ == 0) changed_.notify_all();
   }
 
+  // From the return on, whoever was inside has left, and who comes knows that it is closed.
   void close() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !closed_; });
     closed_ = true;
     changed_.wait(lock, [&] { return inside_ == 0; });
-  }
-  void ask() {
-    std::lock_guard lock(mutex_);
-    ++asked_;
-    changed_.notify_all();
   }
   void open() {
     std::lock_guard lock(mutex_);
@@ -66,7 +55,6 @@ class Gate {
   std::condition_variable changed_;
   std::atomic<bool> closed_{false};
   unsigned inside_ = 0;
-  uint64_t asked_ = 0;
 };
 
 inline Gate& gate() {

@@ -1,9 +1,11 @@
 #include "queues.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstring>
 #include <map>
-#include <set>
+#include <optional>
 #include <thread>
 
 #include "capture.h"
@@ -44,21 +46,8 @@ hsa_barrier_and_packet_t barrier(hsa_signal_t completion, hsa_signal_t after = {
 
 bool is_zero(hsa_signal_t signal) { return core.hsa_signal_load_scacquire_fn(signal) == 0; }
 
-void mark(Queue& queue, hsa_signal_t signal) {
-  std::lock_guard lock(queue.mutex);
-  queue.marks.push_back(signal);
-}
-
-// By a thread that waits in the queue's handler: it may write below the queue at once.
-void drain_here(Queue& queue, Writer writer) {
-  const hsa_signal_t signal = make_signal(1);
-  const hsa_barrier_and_packet_t packet = barrier(signal);
-  writer(&packet, 1);
-  mark(queue, signal);
-}
-
-// By a thread of our own, through the queue's front like any producer. It may have to wait for one
-// that is in the handler; that one then does the draining.
+// By a thread of our own, through the queue's front like any producer: a doorbell must not be rung
+// from a handler.
 void drain_through(const std::shared_ptr<Queue>& queue, hsa_signal_t signal) {
   draining = true;
   hsa_queue_t* q = queue->handle;
@@ -158,45 +147,100 @@ bool waits(const void* packet) {
                      [](hsa_signal_t signal) { return signal.handle && !is_zero(signal); });
 }
 
-void pass_on_between_barriers(Queue& queue, const void* packet, Writer writer) {
-  const Queue::Blocker blocker{make_signal(1), make_signal(1)};
-  const hsa_barrier_and_packet_t first = barrier(blocker.reached), last = barrier(blocker.passed, hold);
-  {
-    std::lock_guard lock(queue.mutex);
-    while (!queue.blockers.empty() && is_zero(queue.blockers.front().passed)) {
-      for (hsa_signal_t signal : {queue.blockers.front().reached, queue.blockers.front().passed}) core.hsa_signal_destroy_fn(signal);
-      queue.blockers.pop_front();
-    }
-    queue.blockers.push_back(blocker);
-  }
-  writer(&first, 1);
-  writer(packet, 1);
-  writer(&last, 1);
+using Packet = std::array<char, 64>;
+
+template <class T> Packet bytes_of(const T& packet) {
+  static_assert(sizeof packet == sizeof(Packet));
+  Packet bytes;
+  std::memcpy(bytes.data(), &packet, sizeof bytes);
+  return bytes;
 }
 
-void on_packet(Queue& queue, const void* packet, Writer writer) {
+// What goes to the device in place of a list of packets. A writer may be called only once by a
+// handler (ROCr loses its place), so everything is in one list.
+class Rewrite {
+ public:
+  Rewrite(Queue& queue, bool held) : queue_(queue), hold_(held) {}
+
+  void add(const void* packet) {
+    if (hold_) hold_here();
+    if (!finished() && waits(packet)) return add_blocked(packet);
+    Packet bytes;
+    std::memcpy(bytes.data(), packet, sizeof bytes);
+    packets_.push_back(bytes);
+  }
+
+  // The launch to capture: it runs when `target.go` is zero, and what follows after the capture.
+  void add_target(const Target& target, hsa_kernel_dispatch_packet_t packet) {
+    packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER | kSystemFences;
+    packet.completion_signal = target.ran;
+    packets_.push_back(bytes_of(barrier(target.drained)));
+    packets_.push_back(bytes_of(barrier({}, target.go)));
+    packets_.push_back(bytes_of(packet));
+    packets_.push_back(bytes_of(barrier({}, target.over)));
+  }
+
+  void write(hsa_amd_queue_intercept_packet_writer writer) const { writer(packets_.data(), packets_.size()); }
+
+ private:
+  void hold_here() {
+    hold_ = false;
+    std::lock_guard lock(queue_.mutex);
+    if (queue_.held) return;
+    queue_.held = true;
+    queue_.marks.push_back(make_signal(1));
+    packets_.push_back(bytes_of(barrier(queue_.marks.back())));
+    packets_.push_back(bytes_of(barrier({}, hold)));
+  }
+
+  void add_blocked(const void* packet) {
+    const Queue::Blocker blocker{make_signal(1), make_signal(1)};
+    std::lock_guard lock(queue_.mutex);
+    while (!queue_.blockers.empty() && is_zero(queue_.blockers.front().passed)) {
+      for (hsa_signal_t signal : {queue_.blockers.front().reached, queue_.blockers.front().passed}) core.hsa_signal_destroy_fn(signal);
+      queue_.blockers.pop_front();
+    }
+    queue_.blockers.push_back(blocker);
+    packets_.push_back(bytes_of(barrier(blocker.reached)));
+    Packet bytes;
+    std::memcpy(bytes.data(), packet, sizeof bytes);
+    packets_.push_back(bytes);
+    packets_.push_back(bytes_of(barrier(blocker.passed, hold)));
+  }
+
+  Queue& queue_;
+  bool hold_;
+  std::vector<Packet> packets_;
+};
+
+std::optional<Target> target_of(Queue& queue, const void* packet) {
   hsa_kernel_dispatch_packet_t dispatch;
   std::memcpy(&dispatch, packet, sizeof dispatch);
-  if ((dispatch.header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
-    forget_copy(dispatch.completion_signal);
-    uint64_t index = 0;
-    const auto kernel = launched(dispatch.kernel_object, index);
-    const uint64_t number = count_dispatch();
-    if (is_target(kernel.get(), index)) {
-      capture_dispatch(queue, dispatch, *kernel, index, number, writer);
-      return;
-    }
-  }
-  gate().enter([&] { drain_here(queue, writer); });
-  if (!finished() && waits(packet)) pass_on_between_barriers(queue, packet, writer);
-  else writer(packet, 1);
-  gate().leave();
+  if ((dispatch.header & 0xff) != HSA_PACKET_TYPE_KERNEL_DISPATCH) return {};
+  forget_copy(dispatch.completion_signal);
+  uint64_t index = 0;
+  auto kernel = launched(dispatch.kernel_object, index);
+  const uint64_t number = count_dispatch();
+  if (!is_target(kernel.get(), index)) return {};
+  return Target{queue, dispatch, std::move(kernel), index, number, make_signal(1), make_signal(1), make_signal(1), make_signal(1)};
 }
 
-void on_packets(const void* list, uint64_t count, uint64_t, void* data, Writer writer) {
-  // After the capture nothing is looked at but the numbers of launches.
+void on_packets(const void* list, uint64_t count, uint64_t, void* data, hsa_amd_queue_intercept_packet_writer writer) {
   if (draining) return writer(list, count);
-  for (uint64_t i = 0; i < count; ++i) on_packet(*static_cast<Queue*>(data), static_cast<const char*>(list) + 64 * i, writer);
+  auto& queue = *static_cast<Queue*>(data);
+  const bool closed = gate().pass();
+  Rewrite rewrite(queue, closed);
+  std::optional<Target> target;
+  for (uint64_t i = 0; i < count; ++i) {
+    const void* packet = static_cast<const char*>(list) + 64 * i;
+    std::optional<Target> found = target_of(queue, packet);
+    if (found) rewrite.add_target(*found, found->packet);
+    else rewrite.add(packet);
+    if (found) target.emplace(std::move(*found));
+  }
+  rewrite.write(writer);
+  gate().leave();
+  if (target) capture_dispatch(*target);
 }
 
 void on_queue_error(hsa_status_t status, hsa_queue_t* handle, void* data) {
@@ -249,31 +293,30 @@ hsa_signal_t make_signal(int64_t value) {
   return signal;
 }
 
-void wait_zero(hsa_signal_t signal, const std::function<bool()>& give_up) {
+bool wait_zero(hsa_signal_t signal, const std::function<bool()>& give_up) {
   // In the runtime's ticks: short, so that whoever has to give up does.
   while (core.hsa_signal_wait_scacquire_fn(signal, HSA_SIGNAL_CONDITION_LT, 1, 10'000'000, HSA_WAIT_STATE_BLOCKED) > 0)
-    if (give_up()) return;
-}
-
-void drain_own(Queue& own, Writer writer) {
-  drain_here(own, writer);
-  wait_zero(own.marks.back(), [&] { return own.failed != 0; });
+    if (give_up()) return false;
+  return true;
 }
 
 void drain_others(Queue& own) {
-  core.hsa_signal_store_screlease_fn(hold, 1);
   const auto queues = all_queues();
   for (const auto& queue : queues) {
     if (queue.get() == &own || queue->failed) continue;
     const hsa_signal_t signal = make_signal(1);
-    mark(*queue, signal);
+    {
+      std::lock_guard lock(queue->mutex);
+      queue->marks.push_back(signal);
+    }
     drainers.emplace_back(drain_through, queue, signal);
   }
-  gate().ask();
   for (const auto& queue : queues)
     while (queue.get() != &own && !drained(*queue)) std::this_thread::sleep_for(kSlice);
   wait_for_copies();
 }
+
+void stop_here() { core.hsa_signal_store_screlease_fn(hold, 1); }
 
 void resume() { core.hsa_signal_store_screlease_fn(hold, 0); }
 

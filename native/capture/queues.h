@@ -12,8 +12,6 @@
 
 namespace capture {
 
-using Writer = hsa_amd_queue_intercept_packet_writer;
-
 struct Queue {
   hsa_queue_t* handle = nullptr;
   hsa_agent_t agent{};
@@ -27,22 +25,23 @@ struct Queue {
   struct Blocker { hsa_signal_t reached, passed; };
   std::mutex mutex;
   std::deque<Blocker> blockers;
+  bool held = false;                // a barrier of ours stops it until the capture is over
   std::vector<hsa_signal_t> marks;  // of the draining under way; zero: everything before has run
 };
 
 void hook_queues();
 
-// From a handler of `own`: returns when everything before it on this queue has run. The gate is still
-// open, because what the queue waits for may yet have to come.
-void drain_own(Queue& own, Writer writer);
-// With the gate closed: returns when no other queue runs anything, copies included.
+// From now on queues stop at barriers of ours.
+void stop_here();
+// With the gate closed: returns when no queue but `own` runs anything, copies included.
 void drain_others(Queue& own);
-// Lets queues that wait behind a barrier go on.
+// Lets queues that wait behind a barrier of ours go on.
 void resume();
 // After the gate was opened: nothing of a draining is left under way.
 void finish_drain();
 
 hsa_signal_t make_signal(int64_t value);
-void wait_zero(hsa_signal_t signal, const std::function<bool()>& give_up);
+// False: `give_up` said so first.
+bool wait_zero(hsa_signal_t signal, const std::function<bool()>& give_up);
 
 }  // namespace capture

@@ -10,7 +10,6 @@ namespace capture {
 namespace {
 
 constexpr uint64_t kChunk = 64 << 10;
-constexpr uint64_t kPiece = 1 << 20;      // what is copied at once: stays in the cache
 constexpr uint64_t kGap = 32;             // equal bytes between two changes that are not worth an extent
 constexpr size_t kRangesOfChunk = 16;     // more than that: one extent from the first to the last
 constexpr size_t kPointersKept = 10'000;
@@ -31,21 +30,21 @@ void add(std::vector<Extent>& list, const Extent& next) {
 
 }  // namespace
 
-Snapshot::Snapshot(std::vector<CodeRange> code) : code_(std::move(code)), staging_(kPiece), other_(kChunk) {
+Snapshot::Snapshot(std::vector<CodeRange> code) : code_(std::move(code)), other_(kChunk) {
   std::sort(code_.begin(), code_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
 }
 
-// Memory may be the device's own: it is copied by the runtime, never read in place.
 template <class Visit> bool Snapshot::walk(Area& area, Visit visit) {
-  for (uint64_t at = 0; at < area.size; at += kPiece) {
-    const uint64_t size = std::min(kPiece, area.size - at);
-    const hsa_status_t status = core.hsa_memory_copy_fn(staging_.data(), reinterpret_cast<const void*>(area.read_at + at), size);
-    if (status != HSA_STATUS_SUCCESS) {
-      area.failure = "reading " + std::to_string(size) + " bytes at offset " + std::to_string(at) + " failed with HSA status " + std::to_string(status);
+  for (uint64_t at = 0; at < area.size; at += Reader::kMost) {
+    const uint64_t size = std::min(Reader::kMost, area.size - at);
+    std::string failure;
+    const uint8_t* data = reader_.read(area.read_at + at, size, area.agent, failure);
+    if (!data) {
+      area.failure = failure + " at offset " + std::to_string(at);
       break;
     }
     for (uint64_t chunk = 0; chunk < size; chunk += kChunk) {
-      visit(at + chunk, staging_.data() + chunk, std::min(kChunk, size - chunk));
+      visit(at + chunk, data + chunk, std::min(kChunk, size - chunk));
       if (!write_error().empty()) return false;
     }
   }

@@ -10,6 +10,7 @@
 
 #include "content_hash.h"
 #include "output.h"
+#include "reader.h"
 
 namespace capture {
 
@@ -22,6 +23,7 @@ struct Extent {
 struct Area {
   uint64_t base = 0, size = 0;
   uint64_t read_at = 0;
+  uint64_t agent = 0;                   // whose memory it is; 0 if not known
   std::string before_name, after_name;  // files, made when there is something to store
   bool scan = true;                     // for pointers into code
   std::vector<Extent> before, after;
@@ -67,7 +69,8 @@ class Snapshot {
   std::unordered_map<Key, Place, KeyHash> stored_;
   std::unique_ptr<File> file_;  // the one being written: of one area
   int64_t file_number_ = -1;
-  std::vector<uint8_t> staging_, other_;
+  Reader reader_;
+  std::vector<uint8_t> other_;
 };
 
 }  // namespace capture
