@@ -79,7 +79,17 @@ STAND_IN = "virtual/rocprofv3"
 
 # Rooms whose modules must not touch files, processes or the environment.
 PURE = {"analyze", "statistics"}
-IMPURE_MODULES = {"os", "subprocess", "sqlite3", "shutil", "tempfile", "socket", "sys", "pathlib", "io"}
+IMPURE_MODULES = {
+    "os",
+    "subprocess",
+    "sqlite3",
+    "shutil",
+    "tempfile",
+    "socket",
+    "sys",
+    "pathlib",
+    "io",
+}
 
 
 def rooms() -> list[str]:

@@ -52,7 +52,7 @@ def to_proposal(
 ) -> Proposal:
     # A lone half of a pair is valid JSON but no text; the guard would refuse what cannot be
     # written down.
-    kernel = item.kernel.encode("utf-8", "replace").decode()
+    kernel = item.kernel.strip().encode("utf-8", "replace").decode()
     return Proposal(
         source=context.extent.splice(context.source, kernel),
         title=shown(item.title),

@@ -145,6 +145,9 @@ def check_text(context: Context, source: str) -> Iterator[Finding]:
             return
         yield Finding("hidden text", trick.message, line_of(trick.offset))
         return
+    if not new or new[0].offset or not region.endswith("}"):
+        yield Finding("outside", "text before or after the kernel's definition differs")
+        return
     length = len(before.encode()[: context.extent.body - context.extent.begin].decode())
     head = [token for token in old if token.offset < length]
     split = _head_end(head, new)
