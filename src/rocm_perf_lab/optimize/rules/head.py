@@ -38,7 +38,7 @@ def restrict(tree: KernelTree) -> Idea | None:
 
 
 def launch_bounds(tree: KernelTree, prompt: PromptDocument) -> Idea | None:
-    block = prompt.measurement.block
+    block = prompt.measurement.block or (0, 0, 0)
     threads = block[0] * block[1] * block[2]
     head = tree.text[slice(*tree.head)]
     if "__launch_bounds__" in head or not 1 <= threads <= 1024:

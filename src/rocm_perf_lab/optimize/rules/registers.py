@@ -60,7 +60,9 @@ def keeps_occupancy(context: Context, source: str) -> bool:
         gpu = load.gpu(context.architecture)
     except PerfLabError:
         return True
-    block = context.prompt.measurement.block
+    block = context.prompt.measurement.block or (0, 0, 0)
+    if not all(block):
+        return True
     waves = [
         occupancy(
             gpu,
