@@ -75,9 +75,21 @@ def parse_recipe(text: str) -> Recipe:
 @dataclass(frozen=True)
 class Built:
     program: Path
-    code: CodeObject  # the one that holds the kernel, for the device's architecture
-    image: bytes
+    codes: tuple[CodeObject, ...]  # for the device's architecture
     log: str  # what the compiler said
+
+    def code_of(self, symbol: str) -> CodeObject:
+        return self._found(symbol)[0]
+
+    def kernel(self, symbol: str) -> Kernel:
+        return self._found(symbol)[1]
+
+    def _found(self, symbol: str) -> tuple[CodeObject, Kernel]:
+        for code in self.codes:
+            for kernel in code.kernels:
+                if kernel.name == symbol:
+                    return code, kernel
+        raise BuildFailed(f"the rebuilt program has no kernel {symbol}", self.log)
 
 
 class BuildFailed(Exception):
@@ -88,63 +100,55 @@ class BuildFailed(Exception):
         self.reason, self.log = reason, log
 
 
-def build(
-    recipe: Recipe,
-    box: Sandbox,
-    sources: Sequence[Path],
-    changed: Path,
-    text: str,
-    folder: Path,
-    symbol: str,
-    architecture: str,
-    limit_s: float = BUILD_LIMIT_S,
-) -> Built:
-    """Build with `text` in the place of `changed`, which is one of `sources`, in `folder`.
+@dataclass(frozen=True)
+class Builder:
+    """Everything about a build but the text."""
 
-    The file itself is never touched: the text lies in `folder` under the same name, and the
-    original's folder is searched for what it includes.
-    """
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    copy = folder / changed.name
-    copy.write_bytes(text.encode("utf-8", "surrogateescape"))
-    files = [copy if path == changed else path for path in sources]
-    images, log = [], ""
-    for output in (folder / "program", folder / "again"):
-        words = recipe.fill(files, output)
-        ended = box.run(words, {"CPATH": str(changed.parent)}, limit_s, cwd=folder)
-        log = log or ended.output
+    recipe: Recipe
+    box: Sandbox
+    sources: tuple[Path, ...]
+    architecture: str
+    limit_s: float = BUILD_LIMIT_S
+
+    def build(self, changed: Path, text: str, folder: Path) -> Built:
+        """Build with `text` in the place of `changed`, one of the sources, in `folder`.
+
+        The file itself is never touched: the text lies in `folder` under the same name, and the
+        original's folder is searched for what it includes.
+        """
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        copy = folder / changed.name
+        copy.write_bytes(text.encode("utf-8", "surrogateescape"))
+        files = [copy if path == changed else path for path in self.sources]
+        first = self._once(files, changed.parent, folder / "program")
+        again = self._once(files, changed.parent, folder / "again")
+        if [c.elf.data for c in first.codes] != [c.elf.data for c in again.codes]:
+            raise BuildFailed(
+                "two builds of the same text give different code: nothing can be proved of it",
+                first.log,
+            )
+        again.program.unlink()
+        return first
+
+    def _once(self, files: Sequence[Path], includes: Path, output: Path) -> Built:
+        words = self.recipe.fill(files, output)
+        ended = self.box.run(words, {"CPATH": str(includes)}, self.limit_s, cwd=output.parent)
         if not ended.ok:
             raise BuildFailed(f"the build {ended.sentence()}", ended.output)
         if not output.is_file():
             raise BuildFailed(f"the build ended well but wrote no {output.name}", ended.output)
-        images.append(find_kernel(output, symbol, architecture))
-    if images[0].elf.data != images[1].elf.data:
-        raise BuildFailed(
-            "two builds of the same text give different code: nothing can be proved of it", log
-        )
-    (folder / "again").unlink()
-    return Built(folder / "program", images[0], images[0].elf.data, log)
+        return Built(output, code_objects(output, self.architecture), ended.output)
 
 
-def find_kernel(program: Path, symbol: str, architecture: str) -> CodeObject:
-    """The code object of a program that holds a kernel, for an architecture."""
-    found = [
-        image
-        for image in read_code_objects(program)
-        if any(kernel.name == symbol for kernel in image.kernels)
-    ]
+def code_objects(program: Path, architecture: str) -> tuple[CodeObject, ...]:
+    """The code objects of a program for an architecture."""
+    found = read_code_objects(program)
     plain = architecture.partition(":")[0]
-    matching = [image for image in found if image.architecture.partition(":")[0] == plain]
-    if not found:
-        raise BuildFailed(f"the rebuilt program has no kernel {symbol}", "")
+    matching = tuple(c for c in found if c.architecture.partition(":")[0] == plain)
     if not matching:
         raise BadInput(
             f"{program.name} is built for {found[0].architecture}, the device is a {plain}",
-            hint=f"add --offload-arch={plain} to --build",
+            hint=f"add --offload-arch={plain} to the build",
         )
-    return matching[0]
-
-
-def kernel_of(code: CodeObject, symbol: str) -> Kernel:
-    return next(kernel for kernel in code.kernels if kernel.name == symbol)
+    return matching

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from rocm_perf_lab.arch.model import Gpu
@@ -12,6 +13,8 @@ from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel
 # waves before, latency is no longer hidden and what a model or a short run says is not trusted.
 LEAST_OCCUPANCY = 0.5
 STT_OBJECT = 1
+# The compiler names static variables after the file they stand in.
+_GIVEN = re.compile(r"\.(static|intern)\..*$")
 SHN_ABSOLUTE = 0xFFF1
 
 
@@ -88,7 +91,7 @@ def _layout(kernel: Kernel) -> list[tuple[int, int, str]]:
 
 def _variables(code: CodeObject) -> set[tuple[str, int]]:
     return {
-        (symbol.name, symbol.size)
+        (_GIVEN.sub("", symbol.name), symbol.size)
         for symbol in code.elf.symbols()
         if symbol.defined
         and symbol.type == STT_OBJECT

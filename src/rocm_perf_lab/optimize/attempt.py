@@ -1,0 +1,242 @@
+"""One proposal through every stage, the cheapest and strictest first; the first that objects ends it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.device.clocks import compute_clocks_mhz
+from rocm_perf_lab.errors import PerfLabError
+from rocm_perf_lab.optimize import code_guard, result_check, static_guard
+from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
+from rocm_perf_lab.optimize.measure import Measured, clocks_differ, measure
+from rocm_perf_lab.optimize.patch import make_patch
+from rocm_perf_lab.optimize.proposal import MAX_REPAIRS, Context, Proposal, Proposer
+from rocm_perf_lab.optimize.target import Target
+from rocm_perf_lab.schema.optimize import Interval, Iteration, KernelResources, Stage
+from rocm_perf_lab.statistics import Interval as Bounds
+
+_LOG_KEPT = 20_000  # characters of a compiler's output that go into the ledger
+
+Tell = Callable[[Stage, str], None]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best so far: the source as it stands and what it compiles to."""
+
+    source: str
+    built: Built
+
+
+@dataclass(frozen=True)
+class Bar:
+    min_speedup: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    proposal: Proposal
+    stage: Stage
+    reason: str
+    diff: str
+    repairs: int = 0
+    log: str = ""
+    built: Built | None = None
+    resources: code_guard.Resources | None = None
+    checked: result_check.CheckResult | None = None
+    measured: Measured | None = None
+    seconds: float = 0.0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> bool:
+        return self.stage == "accepted"
+
+    def iteration(self, index: int, kernel: str) -> Iteration:
+        gate = self.measured.gate if self.measured else None
+        return Iteration(
+            index=index,
+            kernel=kernel,
+            proposal=self.proposal.title,
+            rationale=self.proposal.rationale,
+            proposer=self.proposal.proposer,
+            rule=rule_of(self.proposal),
+            stage=self.stage,
+            decision="accepted" if self.accepted else "refused",
+            reason=self.reason,
+            repairs=self.repairs,
+            speedup=gate.speedup if gate else None,
+            confidence_interval=finite(gate.interval) if gate else None,
+            resources=KernelResources(**asdict(self.resources)) if self.resources else None,
+            exact=self.checked.exact if self.checked and not self.checked.reason else None,
+            input_sets=[s.name for s in self.checked.sets] if self.checked else [],
+            seconds=round(self.seconds, 3),
+        )
+
+    def record(self) -> dict[str, Any]:
+        """What the ledger keeps beside the iteration: everything a decision rests on."""
+        found: dict[str, Any] = {
+            "diff": self.diff,
+            "provenance": dict(self.proposal.provenance),
+            "compiler": self.log[-_LOG_KEPT:],
+            "sets": [asdict(s) for s in self.checked.sets] if self.checked else [],
+        }
+        if self.measured is not None:
+            found["samples_ns"] = {
+                "a": self.measured.a_ns, "b": self.measured.b_ns,
+                "cold_a": self.measured.cold_a_ns, "cold_b": self.measured.cold_b_ns,
+            }  # fmt: skip
+            found["gate"] = {
+                "verdict": self.measured.gate.verdict, "reason": self.measured.gate.reason,
+                "modelled": self.measured.gate.modelled,
+            }  # fmt: skip
+        return found
+
+
+def finite(interval: Bounds) -> Interval:
+    """JSON knows no infinity: an end that is not known is null."""
+    low, high = interval
+    return (low if low > 0 else None, high if high < math.inf else None)
+
+
+def rule_of(proposal: Proposal) -> str | None:
+    return proposal.provenance.get("rule") or proposal.provenance.get("model")
+
+
+def attempt(
+    proposal: Proposal,
+    context: Context,
+    proposer: Proposer,
+    target: Target,
+    original: Built,
+    best: Best,
+    builder: Builder,
+    folder: Path,
+    bar: Bar,
+    tell: Tell,
+) -> Outcome:
+    started = time.monotonic()
+    outcome = _stages(
+        proposal, context, proposer, target, original, best, builder, folder, bar, tell
+    )
+    return replace(outcome, seconds=time.monotonic() - started)
+
+
+def _stages(
+    proposal: Proposal,
+    context: Context,
+    proposer: Proposer,
+    target: Target,
+    original: Built,
+    best: Best,
+    builder: Builder,
+    folder: Path,
+    bar: Bar,
+    tell: Tell,
+) -> Outcome:
+    outcome = _compiled(proposal, context, proposer, builder, folder, tell)
+    if outcome.built is None:
+        return outcome
+    built, symbol = outcome.built, target.symbol
+
+    tell("code_guard", proposal.title)
+    try:
+        before, after = original.code_of(symbol), built.code_of(symbol)
+        kernel, previous = built.kernel(symbol), best.built.kernel(symbol)
+    except BuildFailed as error:
+        return replace(outcome, stage="code_guard", reason=error.reason)
+    if reason := code_guard.check_interface(before, after, symbol):
+        return replace(outcome, stage="code_guard", reason=reason)
+    if kernel.code == previous.code:
+        return replace(
+            outcome, stage="code_guard", reason="the compiler makes the same instructions of it"
+        )
+
+    launch = (target.gpu, target.threads, target.dynamic_lds_bytes)
+    outcome = replace(outcome, resources=code_guard.resources(kernel, *launch))
+    if reason := code_guard.check_resources(original.kernel(symbol), kernel, *launch):
+        return replace(outcome, stage="resource_guard", reason=reason)
+
+    tell("result_check", proposal.title)
+    checked = result_check.check(target.open_session, target.plan, after.elf.data)
+    outcome = replace(outcome, checked=checked)
+    if checked.reason:
+        return replace(outcome, stage="result_check", reason=checked.reason)
+
+    tell("gate", proposal.title)
+    return _gated(outcome, target, best, after.elf.data, bar)
+
+
+def _compiled(
+    proposal: Proposal,
+    context: Context,
+    proposer: Proposer,
+    builder: Builder,
+    folder: Path,
+    tell: Tell,
+) -> Outcome:
+    """Static guard and compiler; what does not compile may be repaired a few times."""
+    log = ""
+    for repairs in range(MAX_REPAIRS + 1):
+        diff = make_patch(context.path, context.source, proposal.source)
+        outcome = Outcome(proposal, "static_guard", "", diff, repairs)
+        tell("static_guard", proposal.title)
+        if proposal.source == context.source:
+            return replace(outcome, reason="the proposal changes nothing")
+        verdict = static_guard.check(context, proposal.source)
+        if verdict.findings:
+            return replace(outcome, reason=verdict.reason)
+        if verdict.allowed:
+            tell("compile", proposal.title)
+            try:
+                built = builder.build(context.path, proposal.source, folder)
+                return replace(outcome, stage="compile", log=built.log, built=built)
+            except BuildFailed as error:
+                reason, log = error.reason, error.log
+        else:
+            reason, log = verdict.reason, "\n".join(verdict.diagnostics)
+        outcome = replace(outcome, stage="compile", reason=_first(reason, log), log=log)
+        if repairs == MAX_REPAIRS:
+            break
+        repaired = proposer.repair(context, proposal, log, repairs + 1)
+        if repaired is None:
+            break
+        proposal = repaired
+    return outcome
+
+
+def _first(reason: str, log: str) -> str:
+    line = next((x.strip() for x in log.splitlines() if "error:" in x), "")
+    return f"{reason}: {line}"[:400] if line and line not in reason else reason[:400]
+
+
+def _gated(outcome: Outcome, target: Target, best: Best, image: bytes, bar: Bar) -> Outcome:
+    clocks = compute_clocks_mhz()
+    try:
+        with target.open_session() as session:
+            a = session.load(best.built.code_of(target.symbol).elf.data)
+            b = session.load(image)
+            found = measure(
+                session,
+                a,
+                b,
+                min_speedup=bar.min_speedup,
+                confidence=bar.confidence,
+                rule=rule_of(outcome.proposal),
+                floor_ns=target.floor_ns,
+            )
+    except PerfLabError as error:
+        return replace(outcome, stage="gate", reason=f"it could not be timed: {error.message}")
+    outcome = replace(outcome, measured=found)
+    implausible = found.implausible or clocks_differ(clocks, compute_clocks_mhz())
+    if found.gate.verdict != "faster":
+        return replace(outcome, stage="gate", reason=f"{found.gate.verdict}: {found.gate.reason}")
+    if implausible:
+        return replace(outcome, stage="gate", reason=f"implausible: {implausible}")
+    return replace(outcome, stage="accepted", reason=found.gate.reason)

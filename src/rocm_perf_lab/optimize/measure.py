@@ -1,0 +1,118 @@
+"""Time two builds against each other on a captured dispatch, and say whether to believe it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.replay.session import ReplaySession, abba
+from rocm_perf_lab.statistics import (
+    GateResult,
+    gate_until_decided,
+    median,
+    modelled_gate,
+)
+
+# How far modelled times of kernels of that kind are from recorded ones at worst, as
+# docs/virtual-model.md publishes it: what a modelled speed-up must exceed beyond --min-speedup.
+INSTRUCTIONS, MEMORY = "instructions", "memory access"
+MODEL_ERROR = {INSTRUCTIONS: 0.07, MEMORY: 0.21}
+# Which a change is, by the rule that made it; what no rule vouches for counts as the worse.
+KIND_OF_RULE = {
+    "unroll": INSTRUCTIONS,
+    "launch-bounds": INSTRUCTIONS,
+    "restrict": INSTRUCTIONS,
+    "hoist": INSTRUCTIONS,
+    "lds-padding": INSTRUCTIONS,
+}
+
+CLOCK_CHANGE = 0.05  # of the clock, between the ends of a measurement
+
+
+@dataclass(frozen=True)
+class Measured:
+    gate: GateResult
+    a_ns: tuple[float, ...]
+    b_ns: tuple[float, ...]
+    cold_a_ns: tuple[float, ...] = ()
+    cold_b_ns: tuple[float, ...] = ()
+    implausible: str | None = None
+
+    @property
+    def a_median_ns(self) -> float:
+        return median(self.a_ns)
+
+    @property
+    def b_median_ns(self) -> float:
+        return median(self.b_ns)
+
+
+def measure(
+    session: ReplaySession,
+    a: int,
+    b: int,
+    *,
+    min_speedup: float,
+    confidence: float,
+    rule: str | None,
+    floor_ns: float = 0.0,
+) -> Measured:
+    """A and B interleaved until the gate decides; then once more with cold caches, where B may
+    not lose what it won."""
+    if session.timing == "modelled":
+        # The same dispatch takes the same modelled time: a second pair would be the first.
+        a_ns, b_ns = _pairs(session, a, b, 1)
+        error = MODEL_ERROR[KIND_OF_RULE.get(rule or "", MEMORY)]
+        judged = modelled_gate(a_ns[0], b_ns[0], error, min_speedup)
+        found = Measured(judged, tuple(a_ns), tuple(b_ns))
+    else:
+        session.run([a, b], compare=False)  # the first dispatch of a build loads its code
+        judged, a_ns, b_ns = gate_until_decided(
+            lambda count: _pairs(session, a, b, count), min_speedup, confidence
+        )
+        found = Measured(judged, tuple(a_ns), tuple(b_ns))
+    if judged.verdict != "faster":
+        return found
+    cold_a, cold_b = _pairs(session, a, b, 1 if judged.modelled else 8, flush=True)
+    found = replace(found, cold_a_ns=tuple(cold_a), cold_b_ns=tuple(cold_b))
+    return replace(found, implausible=_implausible(found, floor_ns))
+
+
+def _pairs(
+    session: ReplaySession, a: int, b: int, count: int, flush: bool = False
+) -> tuple[list[float], list[float]]:
+    result = session.run(abba(a, b, count), compare=False, flush=flush)
+    return result.gpu_ns(a), result.gpu_ns(b)
+
+
+def _implausible(found: Measured, floor_ns: float) -> str | None:
+    fastest = min(found.b_ns)
+    if fastest < floor_ns:
+        return (
+            f"{fastest / 1e3:.2f} us is less than the {floor_ns / 1e3:.2f} us in which its results "
+            "can be written at all"
+        )
+    cold = median(found.cold_a_ns) / median(found.cold_b_ns)
+    if cold < 1:
+        return f"it is {1 / cold:.2f}x slower with cold caches: the gain is of the warm cache"
+    return None
+
+
+def write_floor_ns(gpu: Gpu | None, written_bytes: int) -> float:
+    """The least time in which so many bytes can leave the compute units, by the fastest memory
+    that can hold them. Reads are not counted: a better kernel may need fewer."""
+    if gpu is None:
+        return 0.0
+    rates = [
+        gpu.datasheet[level].value for level in ("l2", "mall", "hbm") if level in gpu.datasheet
+    ]
+    return written_bytes / max(rates) if rates else 0.0  # GB/s are bytes per ns
+
+
+def clocks_differ(before_mhz: Sequence[int], after_mhz: Sequence[int]) -> str | None:
+    """Compute clocks read before and after a measurement; none where the driver shows none."""
+    for early, late in zip(before_mhz, after_mhz, strict=False):
+        if early and abs(late - early) > CLOCK_CHANGE * early:
+            return f"the GPU's clock changed from {early} to {late} MHz while it was measured"
+    return None

@@ -1,0 +1,101 @@
+"""The result as a patch that `git apply` takes, and the one moment a user's file is written."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rocm_perf_lab.errors import BadInput
+
+_NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+def root_of(path: Path) -> Path:
+    """The folder a patch's names are relative to: the git work tree, else where we are."""
+    for folder in path.resolve().parents:
+        if (folder / ".git").exists():
+            return folder
+    here = Path.cwd().resolve()
+    return here if path.resolve().is_relative_to(here) else path.resolve().parent
+
+
+def make_patch(path: Path, before: str, after: str) -> str:
+    """A unified diff; empty where nothing changed."""
+    if before == after:
+        return ""
+    name = path.resolve().relative_to(root_of(path)).as_posix()
+    old, new = (_quoted(f"{side}/{name}") for side in "ab")
+    # A name with a space ends where the tab is.
+    tab = "\t" if " " in name else ""
+    head = f"diff --git {old} {new}\n--- {old}{tab}\n+++ {new}{tab}\n"
+    return head + "".join(_hunks(_lines(before), _lines(after)))
+
+
+def _lines(text: str) -> list[str]:
+    """By newline only: other separators are part of their line, as git sees it."""
+    lines = [line + "\n" for line in text.split("\n")]
+    if text.endswith("\n") or not text:
+        return lines[:-1]
+    lines[-1] = lines[-1][:-1]
+    return lines
+
+
+def _hunks(before: list[str], after: list[str]) -> Iterator[str]:
+    found = difflib.unified_diff(before, after)
+    for line in list(found)[2:]:
+        if line.endswith("\n"):
+            yield line
+        else:
+            yield f"{line}\n{_NO_NEWLINE}"
+
+
+def _quoted(name: str) -> str:
+    if all(c.isprintable() and c not in '"\\' and ord(c) < 128 for c in name):
+        return name
+    body = "".join(
+        chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:03o}" for b in name.encode()
+    )
+    return f'"{body}"'
+
+
+def apply(path: Path, before: str, after: str) -> None:
+    """Replace the file at once, if it is still what the search began with."""
+    target = path.resolve()
+    try:
+        now = target.read_bytes()
+        if now == after.encode():
+            return
+        if now != before.encode():
+            raise BadInput(
+                f"{path} changed while the search ran; it was left as it is",
+                hint="write the result with --patch FILE and merge it",
+            )
+        mode = target.stat().st_mode & 0o7777
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(after.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,160 @@
+"""One kernel to make faster: its captured dispatch, and how it is replayed, checked and timed."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.codeobject.kernels import read_code_object
+from rocm_perf_lab.errors import BadInput, PerfLabError
+from rocm_perf_lab.optimize import result_check
+from rocm_perf_lab.optimize.measure import write_floor_ns
+from rocm_perf_lab.optimize.result_check import Plan
+from rocm_perf_lab.optimize.sandbox import Sandbox
+from rocm_perf_lab.replay.capture import Options as CaptureOptions
+from rocm_perf_lab.replay.capture import capture_program
+from rocm_perf_lab.replay.format import Capture, open_capture
+from rocm_perf_lab.replay.session import ReplaySession
+from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
+
+REPLAY_LIMIT_S = 600.0
+LEAST_SCORE = 0.02  # of the critical path: a kernel with less cannot matter to the whole
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Target:
+    name: str  # as the profiler writes it
+    symbol: str
+    capture: Path
+    device: str | None
+    box: Sandbox
+    threads: int
+    dynamic_lds_bytes: int
+    gpu: Gpu | None
+    floor_ns: float
+    plan: Plan
+    score: float | None
+    share: float | None
+
+    def open_session(self, interleaving: int = 0) -> ReplaySession:
+        return _open(self.capture, self.device, self.box, interleaving)
+
+
+@dataclass(frozen=True)
+class _Confined:
+    box: Sandbox
+    interleaving: int
+
+    @property
+    def work(self) -> Path:
+        return self.box.work
+
+    def wrap(self, command: Sequence[str]) -> list[str]:
+        return self.box.wrap(command)
+
+    def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
+        chosen = {"ROCM_PERF_VIRTUAL_WAVES": str(self.interleaving)} if self.interleaving else {}
+        return self.box.environment({**extra, **chosen})
+
+
+def _open(capture: Path, device: str | None, box: Sandbox, interleaving: int) -> ReplaySession:
+    return ReplaySession(
+        capture,
+        device=device,
+        verify=False,  # hashed when the target was made
+        timeout_s=REPLAY_LIMIT_S,
+        confinement=_Confined(box, interleaving),
+    )
+
+
+def ranked(profile: ProfileDocument, pattern: str | None) -> list[KernelProfile]:
+    """The user's kernels by what they contribute to the critical path, most first."""
+    wanted = re.compile(pattern) if pattern else None
+    kernels = [
+        kernel
+        for kernel in profile.kernels
+        if not kernel.helper and (wanted is None or wanted.search(kernel.kernel.name))
+    ]
+    if not kernels:
+        names = ", ".join(k.kernel.name for k in profile.kernels if not k.helper)
+        raise BadInput(f"no kernel matches {pattern!r}", hint=f"launched were: {names}"[:300])
+    kernels.sort(key=lambda kernel: (-weight(kernel), kernel.kernel.name))
+    return [k for k in kernels if weight(k) >= LEAST_SCORE] or kernels[:1]
+
+
+def weight(kernel: KernelProfile) -> float:
+    score = kernel.critical_path.critical_path_score
+    return score if score is not None else kernel.share or 0.0
+
+
+def make_target(
+    kernel: KernelProfile,
+    program: Path,
+    arguments: Sequence[str],
+    folder: Path,
+    device: str,
+    gpu: Gpu | None,
+    box: Sandbox,
+    tell: Tell,
+) -> Target:
+    """Capture one dispatch of the kernel, or take the capture an interrupted run left; then find
+    out what can be checked on it."""
+    name = kernel.kernel.name
+    capture = _reopened(folder, tell)
+    if capture is None:
+        tell(f"capturing {name}")
+        capture_program(
+            CaptureOptions(
+                program=str(program),
+                arguments=tuple(arguments),
+                kernel=f"^{re.escape(name)}$",
+                # Not the first launch, where there are others: it pays for what is new.
+                index=min(kernel.dispatches - 1, kernel.dispatches // 2),
+                out=folder,
+                device=device,
+            ),
+            tell,
+        )
+        capture = open_capture(folder, tell=tell)
+    with capture:
+        dispatch, totals = capture.dispatch, capture.manifest.totals
+        static = _static_lds(capture)
+    wanted = None if device in ("auto", "rocm") else device
+    seeing = Sandbox(box.kind, box.work, (*box.readable, folder.resolve()), box.limits)
+    tell(f"trying inputs on {name}")
+    return Target(
+        name=name,
+        symbol=dispatch.kernel.symbol,
+        capture=folder,
+        device=wanted,
+        box=seeing,
+        threads=math.prod(dispatch.workgroup),
+        dynamic_lds_bytes=max(0, dispatch.group_segment_size - static),
+        gpu=gpu,
+        floor_ns=write_floor_ns(gpu, totals.changed_bytes),
+        plan=result_check.prepare(lambda seed: _open(folder, wanted, seeing, seed)),
+        score=kernel.critical_path.critical_path_score,
+        share=kernel.share,
+    )
+
+
+def _reopened(folder: Path, tell: Tell) -> Capture | None:
+    if not folder.exists():
+        return None
+    try:
+        return open_capture(folder, tell=tell)
+    except PerfLabError:
+        shutil.rmtree(folder)
+        return None
+
+
+def _static_lds(capture: Capture) -> int:
+    code = read_code_object(capture.kernel_hsaco())
+    symbol = capture.dispatch.kernel.symbol
+    return next((k.lds_bytes for k in code.kernels if k.name == symbol), 0)

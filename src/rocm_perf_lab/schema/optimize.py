@@ -1,0 +1,100 @@
+"""optimize.json: what `optimize --json` prints."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from rocm_perf_lab.schema.common import DeviceInfo, Document, Model
+
+Stage = Literal[
+    "static_guard",
+    "compile",
+    "code_guard",
+    "resource_guard",
+    "result_check",
+    "gate",
+    "end_to_end",
+    "accepted",
+]
+Interval = tuple[float | None, float | None]
+
+
+class KernelResources(Model):
+    vgprs: int
+    agprs: int
+    sgprs: int
+    lds_bytes: int
+    scratch_bytes: int
+    vgpr_spills: int
+    sgpr_spills: int
+    waves_per_simd: float | None
+    occupancy_limiter: str | None
+
+
+class Iteration(Model):
+    index: int
+    kernel: str
+    proposal: str = Field(description="its title")
+    rationale: str
+    proposer: str
+    rule: str | None = Field(description="which rule or model made it")
+    stage: Stage = Field(description="the stage it reached: the one that refused it, or accepted")
+    decision: Literal["accepted", "refused"]
+    reason: str
+    repairs: int = Field(description="rounds in which the compiler's words went back")
+    speedup: float | None = Field(description="over the best so far; null: not measured")
+    confidence_interval: Interval | None
+    resources: KernelResources | None
+    exact: bool | None = Field(description="results bit for bit those of the original")
+    input_sets: list[str] = Field(description="inputs on which its results were compared")
+    seconds: float
+
+
+class KernelOutcome(Model):
+    kernel: str
+    critical_path_score: float | None
+    share: float | None
+    accepted: int = Field(description="proposals")
+    speedup: float | None = Field(description="of the captured dispatch, original over final")
+    confidence_interval: Interval | None
+    baseline_ms: float | None
+    final_ms: float | None
+    notes: list[str]
+
+
+class EndToEnd(Model):
+    """The whole program, kernels and the gaps between them."""
+
+    baseline_ms: float
+    final_ms: float
+    speedup: float
+
+
+class OptimizeDocument(Document):
+    speedup: float = Field(description="of the kernel improved most by time; 1: nothing accepted")
+    confidence_interval: Interval | None = Field(
+        description="of the speed-up; modelled: what the model's published error allows"
+    )
+    accepted: bool
+    baseline_ms: float | None = Field(description="one dispatch of that kernel, as captured")
+    final_ms: float | None
+    iterations: list[Iteration]
+    patch: str = Field(description="a unified diff that `git apply` takes; empty: nothing accepted")
+    device: DeviceInfo
+    timing: Literal["measured", "modelled"]
+    program: str
+    source: str
+    kernels: list[KernelOutcome]
+    end_to_end: EndToEnd | None
+    proposer: str
+    policy: Literal["unroll", "body"]
+    min_speedup: float
+    confidence: float
+    sandbox: Literal["bubblewrap", "landlock", "none"]
+    stopped: str = Field(description="why the search ended")
+    resumed: bool
+    ledger: str
+    ledger_head: str = Field(description="hash of the ledger's last entry")
+    notes: list[str]
