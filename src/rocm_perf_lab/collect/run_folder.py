@@ -88,9 +88,13 @@ def _umask() -> int:
 
 def write_file(path: Path, text: str) -> None:
     """Whole or not at all: written beside its place, then renamed."""
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
         try:
-            file.write(text)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         except BaseException:

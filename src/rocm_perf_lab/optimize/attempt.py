@@ -1,4 +1,4 @@
-"""One proposal through every stage, the cheapest and strictest first; the first that objects ends it."""
+"""One proposal through every stage; the first that objects ends it."""
 
 from __future__ import annotations
 

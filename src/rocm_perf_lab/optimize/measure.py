@@ -27,7 +27,12 @@ KIND_OF_RULE = {
     "lds-padding": INSTRUCTIONS,
 }
 
+
 CLOCK_CHANGE = 0.05  # of the clock, between the ends of a measurement
+
+
+def error_of(rule: str | None) -> float:
+    return MODEL_ERROR[KIND_OF_RULE.get(rule or "", MEMORY)]
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,7 @@ def measure(
     if session.timing == "modelled":
         # The same dispatch takes the same modelled time: a second pair would be the first.
         a_ns, b_ns = _pairs(session, a, b, 1)
-        error = MODEL_ERROR[KIND_OF_RULE.get(rule or "", MEMORY)]
-        judged = modelled_gate(a_ns[0], b_ns[0], error, min_speedup)
+        judged = modelled_gate(a_ns[0], b_ns[0], error_of(rule), min_speedup)
         found = Measured(judged, tuple(a_ns), tuple(b_ns))
     else:
         session.run([a, b], compare=False)  # the first dispatch of a build loads its code

@@ -29,6 +29,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Target:
+    number: int  # of its capture in the run's folder
     name: str  # as the profiler writes it
     symbol: str
     capture: Path
@@ -97,6 +98,7 @@ def make_target(
     kernel: KernelProfile,
     program: Path,
     arguments: Sequence[str],
+    number: int,
     folder: Path,
     device: str,
     gpu: Gpu | None,
@@ -129,6 +131,7 @@ def make_target(
     seeing = Sandbox(box.kind, box.work, (*box.readable, folder.resolve()), box.limits)
     tell(f"trying inputs on {name}")
     return Target(
+        number=number,
         name=name,
         symbol=dispatch.kernel.symbol,
         capture=folder,

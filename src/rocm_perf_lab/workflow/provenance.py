@@ -33,7 +33,7 @@ def provenance(
     hosts = sorted({p.hostname for t in traces for p in t.processes if p.hostname})
     return Provenance(
         tool_version=__version__,
-        command=without_secrets(["rocm-perf", *sys.argv[1:]]),
+        command=command_line(),
         started=started,
         host=host or (", ".join(hosts) if hosts else None),
         device=DeviceInfo(
@@ -44,6 +44,10 @@ def provenance(
         rocm=next((t.rocm_version for t in traces if t.rocm_version), None),
         inputs=_inputs((s for t in traces for s in t.sources), relative_to),
     )
+
+
+def command_line() -> list[str]:
+    return without_secrets(["rocm-perf", *sys.argv[1:]])
 
 
 def gpu_name(agent: Agent | None, gpu: Gpu | None) -> str | None:

@@ -1,0 +1,531 @@
+"""The search: propose, try, keep what is proved, until nothing improves or the budget ends."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.arch.load import gpu as gpu_of
+from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.device import discover
+from rocm_perf_lab.errors import BadInput, PerfLabError, UsageError
+from rocm_perf_lab.optimize import find_source, measure
+from rocm_perf_lab.optimize.attempt import Bar, Best, Outcome, attempt, finite
+from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built, Recipe
+from rocm_perf_lab.optimize.claims import Claim, capture_of, keep_images
+from rocm_perf_lab.optimize.context import build_context
+from rocm_perf_lab.optimize.patch import make_patch
+from rocm_perf_lab.optimize.proposal import Context, Policy, Proposal, Proposer
+from rocm_perf_lab.optimize.sandbox import Sandbox
+from rocm_perf_lab.optimize.target import Target, make_target, ranked
+from rocm_perf_lab.optimize.whole_program import WholeTime, whole_time
+from rocm_perf_lab.optimize.workspace import Workspace, digest
+from rocm_perf_lab.schema.common import DeviceInfo, Provenance
+from rocm_perf_lab.schema.optimize import EndToEnd, Iteration, KernelOutcome, OptimizeDocument
+from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
+from rocm_perf_lab.schema.prompt import PromptAttempt
+from rocm_perf_lab.statistics import GateResult
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    program: Path
+    arguments: tuple[str, ...]
+    sources: tuple[Path, ...]
+    recipe: Recipe
+    policy: Policy
+    kernel: str | None
+    max_iterations: int
+    budget_s: float
+    bar: Bar
+    device: str
+
+
+@dataclass
+class Clock:
+    budget_s: float
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def left_s(self) -> float:
+        return self.budget_s - (time.monotonic() - self.started)
+
+    def text(self) -> str:
+        left = max(0, int(self.left_s))
+        return f"{left // 60}m{left % 60:02d}s left"
+
+
+class Search:
+    """One run. Everything it decides is in the ledger before anything rests on it."""
+
+    def __init__(
+        self,
+        options: Options,
+        proposer: Proposer,
+        box: Sandbox,
+        space: Workspace,
+        tell: Tell,
+    ) -> None:
+        self.options, self.proposer, self.box, self.space = options, proposer, box, space
+        self._tell, self.clock = tell, Clock(options.budget_s)
+        self.iterations: list[Iteration] = []
+        self.outcomes: list[KernelOutcome] = []
+        self.notes: list[str] = []
+        self.claims: list[Claim] = []
+        self.stopped = "nothing more to try"
+        self._gain = 1.0
+        self._known = {
+            (e.data["symbol"], e.data["base"], e.data["proposed"]): e.data
+            for e in space.ledger.entries
+            if e.kind == "attempt"
+        }
+
+    def tell(self, text: str) -> None:
+        best = f"best {self._gain:.2f}x" if self._gain > 1 else "nothing yet"
+        self._tell(f"{text} ({best}, {self.clock.text()})")
+
+    # ---- the whole of it
+
+    def run(self) -> OptimizeDocument:
+        started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        options = self.options
+        architecture = _architecture(options.device)
+        builder = Builder(options.recipe, self.box, options.sources, architecture)
+        self.tell("building the program as it is")
+        path = options.sources[0]
+        texts = {source: find_source.read_text(source) for source in options.sources}
+        original = self._baseline(builder, path, texts[path])
+        self.tell("profiling it")
+        profile = self._profile(original)
+        gpu = _gpu(profile)
+        bests: dict[Path, Best] = {}
+        before: WholeTime | None = None
+        for number, kernel in enumerate(ranked(profile, options.kernel)):
+            if self._spent():
+                break
+            path = self._file_of(kernel, profile, texts)
+            best = bests.get(path) or Best(texts[path], original)
+            try:
+                target = self._target(number, kernel, original, gpu)
+            except PerfLabError as error:
+                self._note(f"{kernel.kernel.name} cannot be captured: {error.message}")
+                continue
+            if target.plan.blocked:
+                self._note(f"{kernel.kernel.name} is left alone: {target.plan.blocked}")
+                continue
+            before = before or self._whole(original.program)
+            bests[path] = self._improve(target, profile, path, original, best, builder, before)
+        return self._document(started, profile, texts, original, bests, before)
+
+    def _baseline(self, builder: Builder, path: Path, text: str) -> Built:
+        try:
+            return builder.build(path, text, self.space.builds / "original")
+        except BuildFailed as error:
+            raise BadInput(
+                f"{path.name} as it is cannot be built: {error.reason}",
+                hint=_tail(error.log) or "say how with --build",
+            ) from None
+
+    def _profile(self, original: Built) -> ProfileDocument:
+        from rocm_perf_lab import workflow
+
+        kept = self.space.folder / "profile" / "profile.json"
+        if kept.is_file():
+            return ProfileDocument.model_validate_json(kept.read_bytes())
+        partial = self.space.folder / ".profile"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        documents = workflow.profile_program(
+            workflow.Options(
+                program=str(original.program),
+                arguments=self.options.arguments,
+                att=True,
+                kernel=self.options.kernel,
+                device=self.options.device,
+            ),
+            partial,
+            self.tell,
+        )
+        workflow.write_documents(documents, partial)
+        partial.rename(kept.parent)
+        return documents.profile
+
+    def _target(
+        self, number: int, kernel: KernelProfile, original: Built, gpu: Gpu | None
+    ) -> Target:
+        target = make_target(
+            kernel,
+            original.program,
+            self.options.arguments,
+            number + 1,
+            capture_of(self.space.folder, number + 1),
+            self.options.device,
+            gpu,
+            self.box,
+            self.tell,
+        )
+        for note in target.plan.notes:
+            self._note(f"{kernel.kernel.name}: {note}")
+        return target
+
+    def _file_of(
+        self, kernel: KernelProfile, profile: ProfileDocument, texts: Mapping[Path, str]
+    ) -> Path:
+        """Which of several sources defines the kernel."""
+        if len(texts) == 1:
+            return next(iter(texts))
+        for path, text in texts.items():
+            try:
+                self._context(path, text, kernel.kernel.name, profile, ())
+            except BadInput:
+                continue
+            return path
+        raise BadInput(f"no source given defines {kernel.kernel.name}")
+
+    def _whole(self, program: Path) -> WholeTime:
+        return whole_time(self.box, program, self.options.arguments, self.options.device)
+
+    # ---- one kernel
+
+    def _context(
+        self,
+        path: Path,
+        source: str,
+        kernel: str,
+        profile: ProfileDocument,
+        attempts: Sequence[PromptAttempt],
+    ) -> Context:
+        return build_context(
+            path=path,
+            source=source,
+            kernel=kernel,
+            profile=profile,
+            policy=self.options.policy,
+            flags=self.options.recipe.flags,
+            attempts=attempts,
+        )
+
+    def _improve(
+        self,
+        target: Target,
+        profile: ProfileDocument,
+        path: Path,
+        original: Built,
+        best: Best,
+        builder: Builder,
+        before: WholeTime,
+    ) -> Best:
+        attempts: list[PromptAttempt] = []
+        accepted: list[Outcome] = []
+        tried: set[str] = set()
+        while not self._spent():
+            context = self._context(path, best.source, target.name, profile, attempts)
+            progressed = False
+            for proposal in self._proposals(context, tried):
+                progressed = True
+                outcome = self._tried(
+                    proposal, context, target, original, best, builder, before, path
+                )
+                attempts.append(_told(outcome))
+                if outcome.accepted:
+                    assert outcome.built is not None
+                    accepted.append(outcome)
+                    best = Best(outcome.proposal.source, outcome.built)
+                    break
+                if self._spent():
+                    break
+            if not progressed:
+                break
+        self.outcomes.append(self._final(target, original, best, accepted))
+        return best
+
+    def _proposals(self, context: Context, tried: set[str]) -> Iterator[Proposal]:
+        """Each text once: a proposer that repeats itself has nothing more to say."""
+        for proposal in self.proposer.propose(context):
+            name = digest(proposal.source)
+            if name not in tried:
+                tried.add(name)
+                yield proposal
+
+    def _tried(
+        self,
+        proposal: Proposal,
+        context: Context,
+        target: Target,
+        original: Built,
+        best: Best,
+        builder: Builder,
+        before: WholeTime,
+        path: Path,
+    ) -> Outcome:
+        index = len(self.iterations) + 1
+        base, proposed = digest(best.source), digest(proposal.source)
+        folder = self.space.builds / f"{index:04d}"
+        known = self._known.get((target.symbol, base, proposed))
+        if known is not None:
+            outcome = self._remembered(proposal, context, known, builder, folder)
+        else:
+            outcome = attempt(
+                proposal, context, self.proposer, target, original, best, builder, folder,
+                self.options.bar,
+                lambda stage, title: self.tell(f"{_short(target.name)}: {stage}: {title}"),
+            )  # fmt: skip
+            if outcome.accepted:
+                outcome = self._end_to_end(outcome, before)
+            self._record(outcome, index, target, base, proposed)
+        self.iterations.append(outcome.iteration(index, target.name))
+        if outcome.accepted and outcome.measured is not None:
+            self._gain *= outcome.measured.gate.speedup
+        if not outcome.accepted:
+            shutil.rmtree(folder, ignore_errors=True)
+        return outcome
+
+    def _end_to_end(self, outcome: Outcome, before: WholeTime) -> Outcome:
+        """A kernel that is faster alone may slow others down, or the program may notice."""
+        assert outcome.built is not None
+        self.tell(f"end_to_end: {outcome.proposal.title}")
+        try:
+            after = self._whole(outcome.built.program)
+        except PerfLabError as error:
+            return replace(outcome, stage="end_to_end", reason=error.message)
+        if reason := after.worse_than(before):
+            return replace(outcome, stage="end_to_end", reason=reason)
+        return outcome
+
+    def _record(
+        self, outcome: Outcome, index: int, target: Target, base: str, proposed: str
+    ) -> None:
+        # A repaired proposal is another text than the one proposed.
+        final = self.space.keep_source(outcome.proposal.source)
+        iteration = outcome.iteration(index, target.name)
+        self.space.ledger.append(
+            "attempt",
+            {
+                "symbol": target.symbol,
+                "base": base,
+                "proposed": proposed,
+                "source": final,
+                **iteration.model_dump(mode="json"),
+                **outcome.record(),
+            },
+        )
+
+    def _remembered(
+        self,
+        proposal: Proposal,
+        context: Context,
+        known: Mapping[str, Any],
+        builder: Builder,
+        folder: Path,
+    ) -> Outcome:
+        """A decision of the run that was interrupted stands; an accepted one is built again."""
+        text = self.space.source(known["source"])
+        found = replace(proposal, source=text)
+        outcome = Outcome(
+            found, known["stage"], known["reason"], known["diff"], known["repairs"],
+            seconds=known["seconds"], measured=_measured(known),
+        )  # fmt: skip
+        if not outcome.accepted:
+            return outcome
+        try:
+            return replace(outcome, built=builder.build(context.path, text, folder))
+        except BuildFailed as error:
+            raise BadInput(f"what was accepted before no longer builds: {error.reason}") from None
+
+    def _final(
+        self, target: Target, original: Built, best: Best, accepted: Sequence[Outcome]
+    ) -> KernelOutcome:
+        """The claim: original against final, measured as such and not multiplied together."""
+        found = None
+        if accepted:
+            self.tell(f"{_short(target.name)}: measuring the original against the result")
+            rules = [o.proposal.provenance.get("rule") for o in accepted]
+            # The widest margin that one of the changes asks for.
+            rule = max(rules, key=lambda r: measure.error_of(r))
+            with target.open_session() as session:
+                a = session.load(original.code_of(target.symbol).elf.data)
+                b = session.load(best.built.code_of(target.symbol).elf.data)
+                found = measure.measure(
+                    session, a, b, min_speedup=self.options.bar.min_speedup,
+                    confidence=self.options.bar.confidence, rule=rule, floor_ns=target.floor_ns,
+                )  # fmt: skip
+                timing = session.timing
+            before, after, capture = keep_images(
+                self.space.folder,
+                target.number,
+                original.code_of(target.symbol).elf.data,
+                best.built.code_of(target.symbol).elf.data,
+            )
+            self.claims.append(
+                Claim(
+                    number=target.number, kernel=target.name, symbol=target.symbol, rule=rule,
+                    speedup=found.gate.speedup, min_speedup=self.options.bar.min_speedup,
+                    confidence=self.options.bar.confidence, floor_ns=target.floor_ns,
+                    timing=timing, before=before, after=after, capture=capture,
+                )
+            )  # fmt: skip
+        return KernelOutcome(
+            kernel=target.name,
+            critical_path_score=target.score,
+            share=target.share,
+            accepted=len(accepted),
+            speedup=found.gate.speedup if found else None,
+            confidence_interval=finite(found.gate.interval) if found else None,
+            baseline_ms=found.a_median_ns / 1e6 if found else None,
+            final_ms=found.b_median_ns / 1e6 if found else None,
+            notes=list(target.plan.notes),
+        )
+
+    # ---- bookkeeping
+
+    def _spent(self) -> bool:
+        if len(self.iterations) >= self.options.max_iterations:
+            self.stopped = f"{self.options.max_iterations} iterations were made"
+            return True
+        if self.clock.left_s <= 0:
+            self.stopped = "the budget is spent"
+            return True
+        return False
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _document(
+        self,
+        started: str,
+        profile: ProfileDocument,
+        texts: Mapping[Path, str],
+        original: Built,
+        bests: Mapping[Path, Best],
+        before: WholeTime | None,
+    ) -> OptimizeDocument:
+        changed = {p: b for p, b in bests.items() if b.source != texts[p]}
+        patch = "".join(make_patch(p, texts[p], b.source) for p, b in sorted(changed.items()))
+        won = [o for o in self.outcomes if o.accepted and o.speedup is not None]
+        top = max(won, key=lambda o: o.baseline_ms or 0.0, default=None)
+        first = top or (self.outcomes[0] if self.outcomes else None)
+        whole = None
+        if before is not None and changed:
+            last = next(iter(changed.values())).built
+            after = self._whole(last.program)
+            whole = EndToEnd(baseline_ms=before.ms, final_ms=after.ms, speedup=before.ms / after.ms)
+        claim = {
+            "accepted": bool(changed),
+            "speedup": top.speedup if top else 1.0,
+            "sources": {
+                p.name: {"before": self.space.keep_source(texts[p]),
+                         "after": self.space.keep_source(b.source)}
+                for p, b in changed.items()
+            },
+            "claims": [c.model_dump(mode="json") for c in self.claims],
+        }  # fmt: skip
+        self.space.ledger.append("end", claim)
+        device = profile.provenance.device
+        return OptimizeDocument(
+            provenance=_provenance(profile, started),
+            speedup=(top.speedup or 1.0) if top else 1.0,
+            confidence_interval=top.confidence_interval if top else None,
+            accepted=bool(changed),
+            baseline_ms=first.baseline_ms if first else None,
+            final_ms=first.final_ms if first else None,
+            iterations=self.iterations,
+            patch=patch,
+            device=DeviceInfo(**device.model_dump()),
+            timing="modelled" if device.kind == "virtual" else "measured",
+            program=str(self.options.program),
+            source=", ".join(str(path) for path in texts),
+            kernels=self.outcomes,
+            end_to_end=whole,
+            proposer=self.proposer.name,
+            policy=self.options.policy,
+            min_speedup=self.options.bar.min_speedup,
+            confidence=self.options.bar.confidence,
+            sandbox=self.box.kind,
+            stopped=self.stopped,
+            resumed=self.space.resumed,
+            ledger=str(self.space.ledger.path),
+            ledger_head=self.space.ledger.head,
+            notes=self.notes,
+        )
+
+
+def _told(outcome: Outcome) -> PromptAttempt:
+    return PromptAttempt(
+        title=outcome.proposal.title, stage=outcome.stage, accepted=outcome.accepted,
+        reason=outcome.reason, diff=outcome.diff,
+    )  # fmt: skip
+
+
+def _measured(known: Mapping[str, Any]) -> measure.Measured | None:
+    samples, gate = known.get("samples_ns"), known.get("gate")
+    if not samples or not gate:
+        return None
+    low, high = known["confidence_interval"]
+    result = GateResult(
+        gate["verdict"], known["speedup"], (low or 0.0, high if high is not None else float("inf")),
+        len(samples["a"]), gate["reason"], gate["modelled"],
+    )  # fmt: skip
+    return measure.Measured(
+        result, tuple(samples["a"]), tuple(samples["b"]), tuple(samples["cold_a"]),
+        tuple(samples["cold_b"]),
+    )  # fmt: skip
+
+
+def _architecture(device: str) -> str:
+    wanted = None if device in ("auto", "rocm") else device
+    return discover.choose(wanted).architecture
+
+
+def _gpu(profile: ProfileDocument) -> Gpu | None:
+    try:
+        return gpu_of(profile.gpu.architecture or "")
+    except UsageError:
+        return None
+
+
+def _provenance(profile: ProfileDocument, started: str) -> Provenance:
+    from rocm_perf_lab.workflow.provenance import command_line
+
+    return profile.provenance.model_copy(
+        update={"command": command_line(), "started": started, "host": platform.node()}
+    )
+
+
+def _short(name: str) -> str:
+    return name.partition("(")[0].removeprefix("void ")[-60:]
+
+
+def _tail(log: str) -> str:
+    return "\n  ".join(log.strip().splitlines()[-12:])
+
+
+def settings_of(options: Options, proposer: Proposer) -> dict[str, Any]:
+    """What makes two runs the same search; also the ledger's first entry."""
+    texts = {str(path): digest(find_source.read_text(path)) for path in options.sources}
+    program = options.program.resolve()
+    return json.loads(  # type: ignore[no-any-return]
+        json.dumps(
+            {
+                "program": str(program),
+                "arguments": options.arguments,
+                "sources": texts,
+                "build": options.recipe.words,
+                "proposer": proposer.name,
+                "policy": options.policy,
+                "kernel": options.kernel,
+                "min_speedup": options.bar.min_speedup,
+                "confidence": options.bar.confidence,
+                "device": options.device,
+            }
+        )
+    )

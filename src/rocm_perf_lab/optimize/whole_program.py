@@ -1,0 +1,64 @@
+"""How long the whole program takes, profiled in the sandbox like everything that was proposed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.optimize.sandbox import Sandbox
+from rocm_perf_lab.schema.profile import ProfileDocument
+
+RUNS = 3
+TOLERATED = 0.02  # of the whole, beyond the spread of the runs
+_LIMIT_S = 600.0
+
+
+@dataclass(frozen=True)
+class WholeTime:
+    ms: float  # first operation to last, kernels and gaps; kernels alone where there is no timeline
+    spread_ms: float
+
+    def worse_than(self, other: WholeTime) -> str | None:
+        allowed = other.ms * (1 + TOLERATED) + max(self.spread_ms, other.spread_ms)
+        if self.ms <= allowed:
+            return None
+        return f"the whole program takes {self.ms:.4g} ms, before {other.ms:.4g} ms"
+
+
+def whole_time(
+    box: Sandbox, program: Path, arguments: Sequence[str], device: str, runs: int = RUNS
+) -> WholeTime:
+    """BadInput where the program does not end well."""
+    out = Path(tempfile.mkdtemp(prefix="whole-", dir=box.work))
+    words = [
+        sys.executable, "-m", "rocm_perf_lab", "profile", str(program), "--no-counters",
+        "--runs", str(runs), "--device", device, "--out", str(out), "--", *arguments,
+    ]  # fmt: skip
+    try:
+        ended = box.run(words, wall_s=_LIMIT_S, cwd=_place(box))
+        if not ended.ok:
+            lines = ended.output.strip().splitlines()
+            raise BadInput(f"the program {ended.sentence()}: {lines[-1] if lines else ''}"[:400])
+        document = ProfileDocument.model_validate_json((out / "latest/profile.json").read_bytes())
+    except (OSError, ValidationError) as error:
+        raise BadInput(f"the program could not be profiled: {error}"[:400]) from None
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
+    spread = document.stability.stddev_ms if document.stability else None
+    ms = document.timeline.makespan_ms if document.timeline else document.runtime_ms
+    if not ms:
+        raise BadInput("the program launched no kernel")
+    return WholeTime(ms, spread or 0.0)
+
+
+def _place(box: Sandbox) -> Path:
+    """Where the user stands, if the sandbox shows it: programs find their files from there."""
+    here = Path.cwd()
+    return here if any(here.is_relative_to(path) for path in box.readable) else box.work
