@@ -9,10 +9,9 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
-
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.report.page import environment
 from rocm_perf_lab.schema.autotune import AutotuneDocument
 
 _WIDTH, _HEIGHT = 760, 260
@@ -57,25 +56,22 @@ def write_page(document: AutotuneDocument, path: Path) -> None:
 
 
 def render(document: AutotuneDocument) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("rocm_perf_lab.autotune", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     working = [e for e in document.evaluations if e.runtime_ms is not None]
     leaders = sorted(working, key=lambda e: e.runtime_ms or math.inf)[:10]
     varying = [p.parameter for p in document.influence]
-    return environment.get_template("page.html.j2").render(
-        d=document,
-        chart=convergence(document),
-        influence=[
-            (p.parameter, p.share, _bars(document, p.parameter)) for p in document.influence
-        ],
-        leaders=leaders,
-        varying=varying,
-        failures={s: n for s, n in document.statuses.items() if s != "ok"},
+    return (
+        environment("rocm_perf_lab.autotune")
+        .get_template("page.html.j2")
+        .render(
+            d=document,
+            chart=convergence(document),
+            influence=[
+                (p.parameter, p.share, _bars(document, p.parameter)) for p in document.influence
+            ],
+            leaders=leaders,
+            varying=varying,
+            failures={s: n for s, n in document.statuses.items() if s != "ok"},
+        )
     )
 
 

@@ -81,6 +81,7 @@ class Search:
         self.outcomes: list[KernelOutcome] = []
         self.notes: list[str] = []
         self.claims: list[Claim] = []
+        self.changed: dict[Path, str] = {}  # what was accepted, by file
         self.stopped = "nothing more to try"
         self._gain = 1.0
         self._known = {
@@ -387,6 +388,11 @@ class Search:
 
     # ---- bookkeeping
 
+    def sources_named(self) -> list[str]:
+        """Names of the kept sources that the last entry speaks of."""
+        pairs = self.space.ledger.entries[-1].data["sources"].values()
+        return [pair[side] for pair in pairs for side in ("before", "after")]
+
     def _spent(self) -> bool:
         if len(self.iterations) >= self.options.max_iterations:
             self.stopped = f"{self.options.max_iterations} iterations were made"
@@ -410,6 +416,7 @@ class Search:
         before: WholeTime | None,
     ) -> OptimizeDocument:
         changed = {p: b for p, b in bests.items() if b.source != texts[p]}
+        self.changed = {path: best.source for path, best in changed.items()}
         patch = "".join(make_patch(p, texts[p], b.source) for p, b in sorted(changed.items()))
         won = [o for o in self.outcomes if o.accepted and o.speedup is not None]
         top = max(won, key=lambda o: o.baseline_ms or 0.0, default=None)

@@ -44,7 +44,7 @@ class Target:
     share: float | None
 
     def open_session(self, interleaving: int = 0) -> ReplaySession:
-        return _open(self.capture, self.device, self.box, interleaving)
+        return open_confined(self.capture, self.device, self.box, interleaving)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,9 @@ class _Confined:
         return self.box.environment({**extra, **chosen})
 
 
-def _open(capture: Path, device: str | None, box: Sandbox, interleaving: int) -> ReplaySession:
+def open_confined(
+    capture: Path, device: str | None, box: Sandbox, interleaving: int = 0
+) -> ReplaySession:
     return ReplaySession(
         capture,
         device=device,
@@ -141,7 +143,7 @@ def make_target(
         dynamic_lds_bytes=max(0, dispatch.group_segment_size - static),
         gpu=gpu,
         floor_ns=write_floor_ns(gpu, totals.changed_bytes),
-        plan=result_check.prepare(lambda seed: _open(folder, wanted, seeing, seed)),
+        plan=result_check.prepare(lambda seed: open_confined(folder, wanted, seeing, seed)),
         score=kernel.critical_path.critical_path_score,
         share=kernel.share,
     )

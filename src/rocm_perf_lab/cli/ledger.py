@@ -1,0 +1,89 @@
+"""`rocm-perf ledger`: what an optimiser run tried, and whether its proof holds here."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rocm_perf_lab.cli.progress import progress
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+
+Where = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[LEDGER|BUNDLE]",
+        help="A ledger, a run's folder or a bundle; else the newest run here.",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
+
+
+@app.callback()
+def main() -> None:
+    """What `optimize` tried, and the proof."""
+
+
+@app.command()
+def show(where: Where = None, json: Json = False) -> None:
+    """List the entries of a ledger."""
+    from rocm_perf_lab.optimize.verify import load
+
+    with load(where) as found:
+        entries = found.ledger.entries
+        if json:
+            rows = [
+                {"index": e.index, "kind": e.kind, "data": e.data, "hash": e.hash} for e in entries
+            ]
+            json_module.dump(rows, sys.stdout, indent=2)
+            print()
+            return
+        for entry in entries:
+            print(_line(entry.kind, dict(entry.data)))
+        if found.ledger.torn_bytes:
+            print("(the last entry was being written when the run was interrupted)")
+
+
+def _line(kind: str, data: dict[str, object]) -> str:
+    if kind == "start":
+        return f"start     {data.get('program')}, proposer {data.get('proposer')}"
+    if kind == "attempt":
+        speed = data.get("speedup")
+        shown = f" {speed:.3f}x" if isinstance(speed, float) else ""
+        decision = "ACCEPTED" if data.get("decision") == "accepted" else data.get("stage")
+        said = f"{data.get('proposal')}: {data.get('reason')}"
+        return f"{data.get('index'):>5} {decision}{shown}  {said}"
+    if kind == "end":
+        return f"end       {'accepted' if data.get('accepted') else 'nothing accepted'}"
+    return kind
+
+
+@app.command()
+def verify(
+    where: Where = None,
+    device: Annotated[
+        str, typer.Option("--device", metavar="NAME", help="auto, virtual, or a device by name.")
+    ] = "auto",
+    json: Json = False,
+) -> None:
+    """Check a ledger's seals; of a bundle or a run also results and speed, on this machine.
+
+    Exit code 0: confirmed (or, of a ledger alone, unbroken); 1: refuted or inconclusive; 3: not
+    what was written.
+    """
+    from rocm_perf_lab.optimize.verify import load, verify_claims
+
+    with progress() as tell, load(where) as found:
+        result = verify_claims(found, device, tell)
+    if json:
+        print(json_module.dumps(result.as_json(), indent=2))
+    else:
+        for line in result.lines():
+            print(line)
+    if result.verdict not in ("confirmed", "unbroken"):
+        raise typer.Exit(1)

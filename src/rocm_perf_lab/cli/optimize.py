@@ -1,0 +1,188 @@
+"""`rocm-perf optimize`: make the kernel that matters faster, and keep only what is proved."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.schema.optimize import OptimizeDocument
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def optimize(
+    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to improve.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- ARGS", help="Its arguments, after two dashes."),
+    ] = None,
+    source: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--source",
+            metavar="FILE",
+            help="What it is built from; else from its debug information or its name.",
+            show_default=False,
+        ),
+    ] = None,
+    build: Annotated[
+        str | None,
+        typer.Option(
+            "--build",
+            metavar="CMD",
+            help='How: "CMD with {source} {output}"; else rocm-perf hipcc -O3. No shell.',
+            show_default=False,
+        ),
+    ] = None,
+    proposer: Annotated[
+        str,
+        typer.Option(
+            "--proposer", metavar="NAME", help="rules, llm, command:PROGRAM, or a plug-in's name."
+        ),
+    ] = "rules",
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="For llm: which model.", show_default=False),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            "--base-url", metavar="URL", help="For llm: the endpoint.", show_default=False
+        ),
+    ] = None,
+    policy: Annotated[
+        Literal["unroll", "body"],
+        typer.Option("--policy", help="What may change: loops' pragmas, or the kernel's body."),
+    ] = "unroll",
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            "--kernel", metavar="REGEX", help="Only kernels that match.", show_default=False
+        ),
+    ] = None,
+    max_iterations: Annotated[
+        int, typer.Option("--max-iterations", metavar="N", min=1, help="Proposals to try at most.")
+    ] = 50,
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="TIME", help="Time to search: 90s, 10m, 2h.")
+    ] = "10m",
+    min_speedup: Annotated[
+        float,
+        typer.Option("--min-speedup", metavar="F", min=1.0, help="A gain must surely exceed this."),
+    ] = 1.02,
+    confidence: Annotated[
+        float,
+        typer.Option("--confidence", metavar="F", min=0.5, max=0.9999, help="How surely."),
+    ] = 0.95,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Write the result to the source file.")
+    ] = False,
+    patch: Annotated[
+        Path | None,
+        typer.Option(
+            "--patch", metavar="FILE", help="Write it as a patch for git apply.", show_default=False
+        ),
+    ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            "--bundle",
+            metavar="FILE",
+            help="Write the proof as one file, for `ledger verify` elsewhere.",
+            show_default=False,
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write an HTML page.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Where the run's folder and its ledger go."),
+    ] = Path(".rocpd_optimize"),
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device", metavar="NAME", help="auto, rocm, virtual, or one by name: virtual:mi300x."
+        ),
+    ] = "auto",
+    no_sandbox: Annotated[
+        bool,
+        typer.Option("--no-sandbox", help="Run proposed code unconfined, if there is no sandbox."),
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
+) -> None:
+    """Make a HIP program's kernels faster, with the same results.
+
+    Every change is guarded, compiled and run in a sandbox, compared on captured and on new
+    inputs, and kept only if it is surely faster. The source is not touched without --apply. An
+    interrupted run goes on where it stopped when it is started again.
+    """
+    from rocm_perf_lab.optimize import run
+    from rocm_perf_lab.schema.common import to_json
+
+    asked = run.Asked(
+        program=program,
+        arguments=tuple(arguments or ()),
+        sources=tuple(source or ()),
+        build=build,
+        proposer=proposer,
+        model=model,
+        base_url=base_url,
+        policy=policy,
+        kernel=kernel,
+        max_iterations=max_iterations,
+        budget_s=run.parse_time(budget),
+        min_speedup=min_speedup,
+        confidence=confidence,
+        apply=apply,
+        patch=patch,
+        bundle=bundle,
+        report=report,
+        out=out,
+        device=device,
+        sandbox=not no_sandbox,
+    )
+    with progress() as tell:
+        done = run.optimize(asked, tell)
+    for warning in done.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if json:
+        sys.stdout.write(to_json(done.document))
+    else:
+        _print(done.document)
+        for line in done.written:
+            print(line)
+
+
+def _print(document: OptimizeDocument) -> None:
+    from rocm_perf_lab.optimize.page import interval_text, microseconds
+
+    modelled = " (modelled)" if document.timing == "modelled" else ""
+    for row in document.iterations:
+        speed = f" {row.speedup:.3f}x" if row.speedup is not None else ""
+        print(f"{row.index:>3} {row.decision:<8} {row.stage:<14}{speed}  {row.proposal}")
+        print(f"      {row.reason}")
+    for note in document.notes:
+        print(f"note: {note}")
+    for kernel in document.kernels:
+        if kernel.speedup is None:
+            print(f"{kernel.kernel}: nothing was accepted")
+            continue
+        print(
+            f"{kernel.kernel}: {kernel.speedup:.3f}x{modelled}, "
+            f"{interval_text(kernel.confidence_interval)}; {microseconds(kernel.baseline_ms)} -> "
+            f"{microseconds(kernel.final_ms)}"
+        )
+    if document.end_to_end is not None:
+        whole = document.end_to_end
+        print(
+            f"whole program: {whole.speedup:.3f}x{modelled}, {microseconds(whole.baseline_ms)} -> "
+            f"{microseconds(whole.final_ms)}"
+        )
+    print(f"ended: {document.stopped}; ledger {document.ledger}")

@@ -1,0 +1,30 @@
+"""The run as one HTML page: before and after, the change, everything that was tried."""
+
+from __future__ import annotations
+
+from rocm_perf_lab.report.page import environment
+from rocm_perf_lab.schema.optimize import Interval, OptimizeDocument
+
+
+def render(document: OptimizeDocument) -> str:
+    return (
+        environment("rocm_perf_lab.optimize")
+        .get_template("page.html.j2")
+        .render(d=document, diff=_diff(document.patch), us=microseconds, interval=interval_text)
+    )
+
+
+def _diff(patch: str) -> list[tuple[str, str]]:
+    kinds = {"+": "add", "-": "del", "@": "at"}
+    return [(kinds.get(line[:1], "same"), line) for line in patch.splitlines()]
+
+
+def microseconds(ms: float | None) -> str:
+    return "" if ms is None else f"{ms * 1e3:.2f} us"
+
+
+def interval_text(interval: Interval | None) -> str:
+    if interval is None:
+        return ""
+    low, high = ("?" if end is None else f"{end:.3f}" for end in interval)
+    return f"{low} to {high}"

@@ -1,0 +1,201 @@
+"""`optimize` from what was asked to what is written: choose, search, keep, hand over."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.collect import passes
+from rocm_perf_lab.collect.run_folder import write_file
+from rocm_perf_lab.device import discover
+from rocm_perf_lab.device.toolchain import device_library, find_toolchain, real_hipcc
+from rocm_perf_lab.errors import BadInput, Refused, UsageError
+from rocm_perf_lab.optimize import page, sandbox
+from rocm_perf_lab.optimize.attempt import Bar
+from rocm_perf_lab.optimize.build import code_objects, default_recipe, parse_recipe
+from rocm_perf_lab.optimize.bundle import write_bundle
+from rocm_perf_lab.optimize.find_source import find_source, read_text
+from rocm_perf_lab.optimize.loop import Options, Search, settings_of
+from rocm_perf_lab.optimize.patch import apply as apply_text
+from rocm_perf_lab.optimize.proposal import Policy
+from rocm_perf_lab.optimize.proposers import make_proposer
+from rocm_perf_lab.optimize.sandbox import Limits, Sandbox
+from rocm_perf_lab.optimize.workspace import Workspace, open_workspace
+from rocm_perf_lab.schema.common import to_json
+from rocm_perf_lab.schema.optimize import OptimizeDocument
+
+Tell = Callable[[str], None]
+RESULT, PAGE, PATCH = "optimize.json", "report.html", "accepted.patch"
+
+
+@dataclass(frozen=True)
+class Asked:
+    program: str
+    arguments: tuple[str, ...]
+    sources: tuple[Path, ...]
+    build: str | None
+    proposer: str
+    model: str | None
+    base_url: str | None
+    policy: Policy
+    kernel: str | None
+    max_iterations: int
+    budget_s: float
+    min_speedup: float
+    confidence: float
+    apply: bool
+    patch: Path | None
+    bundle: Path | None
+    report: Path | None
+    out: Path
+    device: str
+    sandbox: bool
+
+
+@dataclass(frozen=True)
+class Done:
+    document: OptimizeDocument
+    warnings: tuple[str, ...]
+    written: tuple[str, ...]
+
+
+def parse_time(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text.strip())
+    seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
+    if seconds <= 0:
+        raise UsageError(f"--budget {text} is not a time", hint="for example 90s, 10m or 2h")
+    return seconds
+
+
+def optimize(asked: Asked, tell: Tell) -> Done:
+    warnings: list[str] = []
+    if asked.apply and asked.patch:
+        raise UsageError("--apply and --patch are two ways to have the result", hint="choose one")
+    _check_pattern(asked.kernel)
+    program = Path(passes.resolve(asked.program)).resolve()
+    sources, how = find_source(program, asked.sources)
+    tell(f"source: {', '.join(map(str, sources))} ({how})")
+    kind = _sandbox(asked, warnings)
+    wanted = None if asked.device in ("auto", "rocm") else asked.device
+    architecture = discover.choose(wanted).architecture
+    recipe = parse_recipe(asked.build) if asked.build else default_recipe(architecture)
+    options = Options(
+        program=program,
+        arguments=asked.arguments,
+        sources=sources,
+        recipe=recipe,
+        policy=asked.policy,
+        kernel=asked.kernel,
+        max_iterations=asked.max_iterations,
+        budget_s=asked.budget_s,
+        bar=Bar(asked.min_speedup, asked.confidence),
+        device=asked.device,
+    )
+    proposer = make_proposer(asked.proposer, model=asked.model, base_url=asked.base_url)
+    space = open_workspace(asked.out.resolve(), program.name, settings_of(options, proposer))
+    with space.ledger:
+        if space.resumed:
+            tell(f"going on with {space.folder}")
+        box = _box(kind, space, sources, program, asked.budget_s)
+        search = Search(options, proposer, box, space, tell)
+        before = {path: read_text(path) for path in sources}
+        document = search.run()
+        warnings += _other_build(program, space, architecture)
+        written = _hand_over(asked, document, search, space, before)
+        shutil.rmtree(space.folder / "work", ignore_errors=True)
+    return Done(document, tuple(warnings), tuple(written))
+
+
+def _check_pattern(pattern: str | None) -> None:
+    try:
+        re.compile(pattern or "")
+    except re.error as error:
+        raise UsageError(f"--kernel {pattern!r} is not a regular expression: {error}") from None
+
+
+def _sandbox(asked: Asked, warnings: list[str]) -> sandbox.Kind:
+    """Rules only rearrange the user's own text; what others write is never run unconfined."""
+    kind = sandbox.available()
+    if kind != "none":
+        return kind
+    if asked.sandbox and asked.proposer != "rules":
+        raise Refused(
+            "there is no sandbox here: neither bubblewrap nor Landlock works",
+            hint="install bubblewrap, or take the risk with --no-sandbox",
+        )
+    warnings.append("no sandbox works here: what was proposed ran unconfined")
+    return kind
+
+
+def _box(
+    kind: sandbox.Kind, space: Workspace, sources: tuple[Path, ...], program: Path, budget_s: float
+) -> Sandbox:
+    if real_hipcc() is None:
+        # Compiled once and kept: inside the sandbox the cache cannot be written.
+        device_library(find_toolchain(), "gfx942")
+    here = Path.cwd().resolve()
+    seen = {path.parent for path in sources} | {program.parent}
+    if here not in (Path.home(), Path("/")):
+        seen.add(here)
+    work = space.folder / "work"
+    work.mkdir(exist_ok=True)
+    limits = Limits(wall_s=max(budget_s, Limits.wall_s))
+    return Sandbox(kind, work, tuple(sorted(seen)), limits)
+
+
+def _other_build(program: Path, space: Workspace, architecture: str) -> list[str]:
+    """The gain is of a build of ours; the user's own may have been made in another way."""
+    try:
+        theirs = {k.name: k.code for c in code_objects(program, architecture) for k in c.kernels}
+        ours = {
+            k.name: k.code
+            for c in code_objects(space.builds / "original" / "program", architecture)
+            for k in c.kernels
+        }
+    except BadInput as error:
+        return [error.message]
+    if set(theirs) != set(ours):
+        return [f"{program.name} has other kernels than its source: was it built from it?"]
+    differing = [name for name in theirs if theirs[name] != ours[name]]
+    if differing:
+        return [
+            f"{program.name} was built in another way than here ({len(differing)} kernels differ): "
+            "say how with --build"
+        ]
+    return []
+
+
+def _hand_over(
+    asked: Asked,
+    document: OptimizeDocument,
+    search: Search,
+    space: Workspace,
+    before: dict[Path, str],
+) -> list[str]:
+    folder = space.folder
+    write_file(folder / RESULT, to_json(document))
+    write_file(folder / PAGE, page.render(document))
+    written = [f"report: {folder / PAGE}"]
+    if document.patch:
+        write_file(folder / PATCH, document.patch)
+    try:
+        if asked.report:
+            write_file(asked.report, page.render(document))
+        if asked.patch and document.patch:
+            write_file(asked.patch, document.patch)
+            written.append(f"patch: {asked.patch}")
+    except OSError as error:
+        raise BadInput(f"cannot write {error.filename}: {error.strerror}") from None
+    if asked.bundle and document.accepted:
+        write_bundle(folder, search.claims, search.sources_named(), asked.bundle)
+        written.append(f"bundle: {asked.bundle}")
+    for path, text in search.changed.items():
+        if asked.apply:
+            apply_text(path, before[path], text)
+            written.append(f"applied to {path}")
+    if document.patch and not asked.apply and not asked.patch:
+        written.append(f"the source is untouched; the change is in {folder / PATCH}")
+    return written

@@ -1,0 +1,94 @@
+"""The patch is one that git takes; a file is replaced whole or not at all."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.optimize import patch
+from rocm_perf_lab.optimize.patch import apply, make_patch
+
+TEXTS = st.text(alphabet=st.sampled_from("ab{}\n\r\t \f\x0b\u2028é\\"), max_size=60)
+
+
+def git(folder: Path, *words: str, text: str | None = None) -> None:
+    subprocess.run(["git", "-C", str(folder), *words], input=text, check=True, text=True,
+                   capture_output=True)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    before=TEXTS, after=TEXTS, name=st.sampled_from(["k.cpp", "a b.cpp", "größe.cpp", 'q"t.cpp'])
+)
+def test_git_applies_what_we_write(
+    tmp_path_factory: pytest.TempPathFactory, before: str, after: str, name: str
+) -> None:
+    folder = tmp_path_factory.mktemp("tree")
+    git(folder, "init", "-q")
+    path = folder / "src" / name
+    path.parent.mkdir()
+    path.write_bytes(before.encode())
+    made = make_patch(path, before, after)
+    assert path.read_bytes() == before.encode()
+    if before == after:
+        assert made == ""
+        return
+    (folder / "change.patch").write_bytes(made.encode())
+    git(folder, "apply", "--whitespace=nowarn", "change.patch")
+    now = path.read_bytes() if path.exists() else b""
+    assert now == after.encode()
+
+
+def test_applying_replaces_the_file_and_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "k.cpp"
+    path.write_text("before")
+    path.chmod(0o640)
+    apply(path, "before", "after")
+    assert path.read_text() == "after"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in tmp_path.iterdir()] == ["k.cpp"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real.cpp").write_text("before")
+    link = tmp_path / "k.cpp"
+    link.symlink_to("real.cpp")
+    apply(link, "before", "after")
+    assert link.is_symlink()
+    assert (tmp_path / "real.cpp").read_text() == "after"
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "k.cpp"
+    path.write_text("edited by hand")
+    with pytest.raises(BadInput, match="changed while"):
+        apply(path, "before", "after")
+    assert path.read_text() == "edited by hand"
+
+
+def test_applying_twice_is_applying_once(tmp_path: Path) -> None:
+    path = tmp_path / "k.cpp"
+    path.write_text("after")
+    apply(path, "before", "after")
+    assert path.read_text() == "after"
+
+
+def test_a_write_that_fails_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "k.cpp"
+    path.write_text("before")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(patch.os, "fsync", full)
+    with pytest.raises(BadInput, match="No space"):
+        apply(path, "before", "after")
+    assert path.read_text() == "before"
+    assert [p.name for p in tmp_path.iterdir()] == ["k.cpp"]
