@@ -13,7 +13,6 @@ from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objec
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.optimize.sandbox import Sandbox
 
-DEFAULT_FLAGS = ("-O3",)
 BUILD_LIMIT_S = 600.0
 SOURCE, OUTPUT = "{source}", "{output}"
 
@@ -48,9 +47,11 @@ class Recipe:
         return words
 
 
-def default_recipe(architecture: str, flags: Sequence[str] = DEFAULT_FLAGS) -> Recipe:
-    own = (sys.executable, "-m", "rocm_perf_lab", "hipcc")
-    return Recipe((*own, *flags, f"--offload-arch={architecture}", SOURCE, "-o", OUTPUT))
+def default_recipe(architecture: str, debug: bool = False) -> Recipe:
+    own = (sys.executable, "-m", "rocm_perf_lab", "hipcc", "-O3")
+    return Recipe(
+        (*own, *(("-g",) if debug else ()), f"--offload-arch={architecture}", SOURCE, "-o", OUTPUT)
+    )
 
 
 def parse_recipe(text: str) -> Recipe:
@@ -121,15 +122,16 @@ class Builder:
         copy = folder / changed.name
         copy.write_bytes(text.encode("utf-8", "surrogateescape"))
         files = [copy if path == changed else path for path in self.sources]
+        # Both under one name: compilers write it into what they make.
         first = self._once(files, changed.parent, folder / "program")
-        again = self._once(files, changed.parent, folder / "again")
+        first.program.unlink()
+        again = self._once(files, changed.parent, folder / "program")
         if [c.elf.data for c in first.codes] != [c.elf.data for c in again.codes]:
             raise BuildFailed(
                 "two builds of the same text give different code: nothing can be proved of it",
                 first.log,
             )
-        again.program.unlink()
-        return first
+        return again
 
     def _once(self, files: Sequence[Path], includes: Path, output: Path) -> Built:
         words = self.recipe.fill(files, output)

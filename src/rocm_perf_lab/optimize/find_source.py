@@ -41,6 +41,10 @@ def find_source(program: Path, given: Sequence[Path]) -> tuple[tuple[Path, ...],
     return (by_name[0],), "by the program's name"
 
 
+def has_lines(program: Path) -> bool:
+    return any(LineTable(code.elf).rows for code in read_code_objects(program))
+
+
 def _from_lines(codes: Sequence[CodeObject]) -> list[Path]:
     """Files that kernels' instructions come from; a header's code is inlined into another's."""
     counted: Counter[Path] = Counter()

@@ -17,7 +17,7 @@ from rocm_perf_lab.optimize import page, sandbox
 from rocm_perf_lab.optimize.attempt import Bar
 from rocm_perf_lab.optimize.build import code_objects, default_recipe, parse_recipe
 from rocm_perf_lab.optimize.bundle import write_bundle
-from rocm_perf_lab.optimize.find_source import find_source, read_text
+from rocm_perf_lab.optimize.find_source import find_source, has_lines, read_text
 from rocm_perf_lab.optimize.loop import Options, Search, settings_of
 from rocm_perf_lab.optimize.patch import apply as apply_text
 from rocm_perf_lab.optimize.proposal import Policy
@@ -81,7 +81,10 @@ def optimize(asked: Asked, tell: Tell) -> Done:
     kind = _sandbox(asked, warnings)
     wanted = None if asked.device in ("auto", "rocm") else asked.device
     architecture = discover.choose(wanted).architecture
-    recipe = parse_recipe(asked.build) if asked.build else default_recipe(architecture)
+    if asked.build:
+        recipe = parse_recipe(asked.build)
+    else:
+        recipe = default_recipe(architecture, debug=has_lines(program))
     options = Options(
         program=program,
         arguments=asked.arguments,
