@@ -30,6 +30,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "capture": ("rocm_perf_lab.cli.capture", "Keep one dispatch with all its memory."),
     "replay": ("rocm_perf_lab.cli.replay", "Run a captured kernel again, alone; compare captures."),
     "autotune": ("rocm_perf_lab.cli.autotune", "Find the fastest configuration of a program."),
+    "optimize": ("rocm_perf_lab.cli.optimize", "Make kernels faster; keep only what is proved."),
+    "ledger": ("rocm_perf_lab.cli.ledger", "What an optimiser run tried, and the proof."),
     "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile HIP programs, with hipcc's own options."),
     "disasm": (
         "rocm_perf_lab.cli.disasm",
