@@ -138,6 +138,7 @@ class Search:
 
     def _profile(self, original: Built) -> ProfileDocument:
         from rocm_perf_lab import workflow
+        from rocm_perf_lab.workflow.analyze import Choices
 
         kept = self.space.folder / "profile" / "profile.json"
         if kept.is_file():
@@ -150,7 +151,7 @@ class Search:
                 program=str(original.program),
                 arguments=self.options.arguments,
                 att=True,
-                kernel=self.options.kernel,
+                choices=Choices(kernel=self.options.kernel),
                 device=self.options.device,
             ),
             partial,
