@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from rocm_perf_lab.cli import main as cli
 from rocm_perf_lab.optimize import run
 from rocm_perf_lab.optimize.proposal import Context, Proposal, Proposer
+from rocm_perf_lab.optimize.proposers import Wanted
 
 WRONG = "leave half of it out"
 
@@ -40,8 +41,8 @@ class Unrolls:
 def main() -> None:
     usual = run.make_proposer
 
-    def make(name: str, **more: object) -> Proposer:
-        return Unrolls() if name == "unrolls" else usual(name, **more)  # type: ignore[arg-type]
+    def make(wanted: Wanted, *more: object) -> Proposer:
+        return Unrolls() if wanted.name == "unrolls" else usual(wanted, *more)  # type: ignore[arg-type]
 
     run.make_proposer = make  # type: ignore[assignment]
     cli.main()

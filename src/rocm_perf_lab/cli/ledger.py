@@ -51,7 +51,7 @@ def show(where: Where = None, json: Json = False) -> None:
 
 def _line(kind: str, data: dict[str, object]) -> str:
     if kind == "start":
-        return f"start     {data.get('program')}, proposer {data.get('proposer')}"
+        return f"start     {data.get('program')}, policy {data.get('policy')}"
     if kind == "attempt":
         speed = data.get("speedup")
         shown = f" {speed:.3f}x" if isinstance(speed, float) else ""

@@ -23,6 +23,7 @@ from rocm_perf_lab.optimize.claims import Claim, capture_of, keep_images
 from rocm_perf_lab.optimize.context import build_context
 from rocm_perf_lab.optimize.patch import make_patch
 from rocm_perf_lab.optimize.proposal import Context, Policy, Proposal, Proposer
+from rocm_perf_lab.optimize.proposers import Wanted
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.optimize.target import Target, make_target, ranked
 from rocm_perf_lab.optimize.whole_program import WholeTime, whole_time
@@ -517,7 +518,7 @@ def _tail(log: str) -> str:
     return "\n  ".join(log.strip().splitlines()[-12:])
 
 
-def settings_of(options: Options, proposer: Proposer) -> dict[str, Any]:
+def settings_of(options: Options, proposer: Wanted) -> dict[str, Any]:
     """What makes two runs the same search; also the ledger's first entry."""
     texts = {str(path): digest(find_source.read_text(path)) for path in options.sources}
     program = options.program.resolve()
@@ -528,7 +529,7 @@ def settings_of(options: Options, proposer: Proposer) -> dict[str, Any]:
                 "arguments": options.arguments,
                 "sources": texts,
                 "build": options.recipe.words,
-                "proposer": proposer.name,
+                "proposer": [proposer.name, proposer.model, proposer.base_url],
                 "policy": options.policy,
                 "kernel": options.kernel,
                 "min_speedup": options.bar.min_speedup,

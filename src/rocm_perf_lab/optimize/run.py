@@ -21,7 +21,7 @@ from rocm_perf_lab.optimize.find_source import find_source, has_lines, read_text
 from rocm_perf_lab.optimize.loop import Options, Search, settings_of
 from rocm_perf_lab.optimize.patch import apply as apply_text
 from rocm_perf_lab.optimize.proposal import Policy
-from rocm_perf_lab.optimize.proposers import make_proposer
+from rocm_perf_lab.optimize.proposers import Wanted, make_proposer
 from rocm_perf_lab.optimize.sandbox import Limits, Sandbox
 from rocm_perf_lab.optimize.workspace import Workspace, open_workspace
 from rocm_perf_lab.schema.common import to_json
@@ -97,9 +97,13 @@ def optimize(asked: Asked, tell: Tell) -> Done:
         bar=Bar(asked.min_speedup, asked.confidence),
         device=asked.device,
     )
-    proposer = make_proposer(asked.proposer, model=asked.model, base_url=asked.base_url)
-    space = open_workspace(asked.out.resolve(), program.name, settings_of(options, proposer))
+    wanted_proposer = Wanted(asked.proposer, asked.model, asked.base_url)
+    make_proposer(wanted_proposer, tell, asked.budget_s)  # a wrong name ends here, traceless
+    settings = settings_of(options, wanted_proposer)
+    space = open_workspace(asked.out.resolve(), program.name, settings)
     with space.ledger:
+        exchanges = space.folder / "exchanges"
+        proposer = make_proposer(wanted_proposer, tell, asked.budget_s, exchanges)
         if space.resumed:
             tell(f"going on with {space.folder}")
         box = _box(kind, space, sources, program, asked.budget_s)
