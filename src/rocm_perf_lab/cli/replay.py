@@ -72,8 +72,15 @@ def reserve_command(capture: Folder = None, device: DeviceName = None, json: Jso
 def full_vm_command(
     capture: Folder = None,
     iterations: Annotated[
-        int, typer.Option("--iterations", min=1, max=1_000_000, help="Dispatches that are timed.")
-    ] = 10,
+        int | None,
+        typer.Option(
+            "--iterations",
+            min=1,
+            max=1_000_000,
+            help="Dispatches that are timed (default: 10, fewer if that would take over 20 s).",
+            show_default=False,
+        ),
+    ] = None,
     warmup: Annotated[
         int, typer.Option("--warmup", min=0, max=1_000_000, help="Dispatches before these.")
     ] = 1,

@@ -29,7 +29,7 @@ QUEUE_SINGLE, QUEUE_COOPERATIVE = 1, 2
 CONDITION_LT = 2
 WAIT_BLOCKED, WAIT_ACTIVE = 0, 1
 ACCESS_RW = 3
-MEMORY_TYPE_PINNED = 1
+MEMORY_TYPE_NONE = 0
 # A kernel dispatch with the barrier bit and SYSTEM acquire and release scopes.
 DISPATCH_HEADER = 2 | 1 << 8 | 2 << 9 | 2 << 11
 

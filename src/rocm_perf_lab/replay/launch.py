@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as c
 import time
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from rocm_perf_lab.replay import hsa as h
 
 FOREVER = (1 << 64) - 1
+PACKETS = 1024
 
 
 class Fault(Exception):
@@ -28,11 +30,14 @@ class Launcher:
         self._failure: str | None = None
         self._on_error = h.QueueError(self._failed)  # kept: C holds only its address
         self._on_event = h.Event(self._event)
-        hsa.amd_register_system_event_handler(self._on_event, None)
+        with contextlib.suppress(h.HsaError):  # a tool may have the only one there can be
+            hsa.amd_register_system_event_handler(self._on_event, None)
         queue = c.POINTER(h.Queue)()
         kind = h.QUEUE_COOPERATIVE if cooperative else h.QUEUE_SINGLE
         whole = (1 << 32) - 1
-        hsa.queue_create(gpu.handle, 64, kind, self._on_error, None, whole, whole, c.byref(queue))
+        hsa.queue_create(
+            gpu.handle, PACKETS, kind, self._on_error, None, whole, whole, c.byref(queue)
+        )
         self.queue = queue.contents
         self.queue_address = c.addressof(self.queue)
         hsa.amd_profiling_set_profiler_enabled(self.queue_address, 1)

@@ -32,6 +32,7 @@ Bytes = npt.NDArray[np.uint8]
 Tell = Callable[[str], None]
 FLUSH_BYTES = 512 << 20  # twice the largest last-level cache
 ORIGINAL = 0
+TELL_EVERY_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -353,8 +354,12 @@ class Machine:
         state = self.state
         samples: list[Sample] = []
         self.looked_s = 0.0  # looking for writes through all memory, in this run
+        told = time.monotonic()
         for at, number in enumerate(order):
             build = self.builds[number]
+            if time.monotonic() - told > TELL_EVERY_S:
+                told = time.monotonic()
+                self.tell(f"dispatch {at + 1} of {len(order)}")
             if not self._restored:
                 state.restore_all(self.tell)
                 self._restored = True

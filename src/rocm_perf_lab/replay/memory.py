@@ -81,7 +81,7 @@ class DeviceMemory:
                 raise Relocated(span, at.value)
             whole = Span(span.base, size)
             self._reserved.append(whole)
-            hsa.amd_vmem_handle_create(pool.handle, size, h.MEMORY_TYPE_PINNED, 0, c.byref(handle))
+            hsa.amd_vmem_handle_create(pool.handle, size, h.MEMORY_TYPE_NONE, 0, c.byref(handle))
             try:
                 hsa.amd_vmem_map(span.base, size, 0, handle.value, 0)
             except h.HsaError:
@@ -134,15 +134,20 @@ class DeviceMemory:
         self.hsa.amd_memory_pool_free(address)
 
     def fill_zero(self, address: int, size: int) -> None:
-        """The runtime fills whole words; the ends are copied."""
+        """The runtime fills whole words; the ends, and what it will not fill, are copied."""
         head = min(size, -address % 4)
         words = (size - head) // 4
         tail = size - head - words * 4
+        rest = [(address, head), (address + size - tail, tail)]
         if words:
-            self.hsa.amd_memory_fill(address + head, 0, words)
-        for at, length in ((address, head), (address + size - tail, tail)):
-            if length:
-                self.write(at, np.zeros(length, dtype=np.uint8))
+            try:
+                self.hsa.amd_memory_fill(address + head, 0, words)
+            except h.HsaError:
+                rest.append((address + head, words * 4))
+        for at, length in rest:
+            for done in range(0, length, STAGING_BYTES):
+                step = min(STAGING_BYTES, length - done)
+                self.write(at + done, np.zeros(step, dtype=np.uint8))
 
     # ---- copies
 

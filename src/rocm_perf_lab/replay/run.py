@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -30,11 +30,14 @@ from rocm_perf_lab.schema.replay import (
 )
 from rocm_perf_lab.workflow.provenance import without_secrets
 
+USUAL_ITERATIONS, LEAST_ITERATIONS = 10, 2
+PATIENCE_S = 20.0
+
 
 @dataclass(frozen=True)
 class Options:
     capture: Path | None = None
-    iterations: int = 10
+    iterations: int | None = None  # None: ten, or as many as fit into some seconds
     warmup: int = 1
     recopy: bool = True
     cache: Literal["warm", "flush"] = "warm"
@@ -100,7 +103,8 @@ def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
         if options.warmup:
             run(options.warmup, recopy=True, first=True)
         setup_s = time.perf_counter() - started
-        result = run(options.iterations, options.recopy)
+        iterations = options.iterations or _affordable(run)
+        result = run(iterations, options.recopy)
         capture = replay.capture
         return ReplayDocument(
             provenance=provenance_of([capture], replay.device),
@@ -108,7 +112,7 @@ def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
             kernel=capture.dispatch.kernel.demangled,
             isa=capture.dispatch.isa,
             hsaco=None if options.hsaco is None else str(options.hsaco),
-            iterations=options.iterations,
+            iterations=iterations,
             warmup=options.warmup,
             recopy=options.recopy,
             cache=options.cache,
@@ -120,6 +124,12 @@ def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
             output=_output(result, options),
             notes=list(dict.fromkeys([*capture.manifest.notes, *result.notes])),
         )
+
+
+def _affordable(run: Callable[[int, bool], RunResult]) -> int:
+    """How many iterations, where the user does not say: a modelled kernel can take minutes."""
+    taken_s = run(1, True).samples[0].wall_s
+    return max(LEAST_ITERATIONS, min(USUAL_ITERATIONS, int(PATIENCE_S / max(taken_s, 1e-9))))
 
 
 def _tolerance(verify: str | None) -> float | None:
