@@ -63,5 +63,5 @@ def test_a_script_outside_a_rocm_tree_is_a_wrapper(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="no such device: mi400"):
+    with pytest.raises(UsageError, match="no device is called mi400"):
         target.choose("mi400", rocprofv3_installed=False)

@@ -68,26 +68,31 @@ gpu::RangeKind Pool::range_kind() const {
 }
 
 std::vector<const gpu::DeviceModel*> requested_devices(std::string& error) {
+  // The grammar is that of virtual/device_names.py; docs/device.md has it as a table.
   const char* text = std::getenv("ROCM_PERF_DEVICE");
-  std::string list = text && *text ? text : "virtual:mi300x";
-  if (list == "virtual") list = "virtual:mi300x";
+  std::string list = text && *text ? text : "auto";
+  if (list == "auto") list = "virtual";
+  constexpr size_t most = 16;
   std::vector<const gpu::DeviceModel*> out;
   for (size_t at = 0; at <= list.size();) {
     const size_t comma = std::min(list.find(',', at), list.size());
     std::string name = list.substr(at, comma - at);
     at = comma + 1;
-    long count = 1;
+    size_t count = 1;
     if (const size_t star = name.find('*'); star != std::string::npos) {
-      count = std::strtol(name.c_str() + star + 1, nullptr, 10);
+      const std::string digits = name.substr(star + 1);
+      const bool number = !digits.empty() && digits.size() <= 2 && digits.find_first_not_of("0123456789") == std::string::npos && digits[0] != '0';
+      count = number ? std::stoul(digits) : 0;
       name.resize(star);
     }
+    if (name == "virtual") name = "virtual:mi300x";
     const gpu::DeviceModel* model = gpu::find_model(name);
-    if (!model || count < 1 || count > 16) {
+    if (!model || count < 1 || out.size() + count > most) {
       error = "ROCM_PERF_DEVICE=" + list + " names no virtual device; there are";
       for (const gpu::DeviceModel& known : gpu::models()) error += " " + known.name;
       return {};
     }
-    for (long i = 0; i < count; ++i) out.push_back(model);
+    out.insert(out.end(), count, model);
   }
   return out;
 }

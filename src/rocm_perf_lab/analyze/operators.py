@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.trace.columns import MISSING, positions
-from rocm_perf_lab.trace.model import IndexColumn, IntColumn, Trace
+from rocm_perf_lab.trace.model import IndexColumn, IntColumn, Operators, Trace
 
 NO_OPERATOR = "(no operator)"  # the runtime call that launched it stands before it, if known
 
@@ -19,6 +19,55 @@ class OperatorTime:
     launches: int
     device_ns: int
     share: float  # of the time of all kernels and copies
+
+
+@dataclass(frozen=True)
+class SelfTimes:
+    """Stretches in which an operator ran on the host and none of its callees did."""
+
+    name: IndexColumn  # -> Operators.names
+    start: IntColumn
+    end: IntColumn
+
+
+def self_times(ops: Operators, origin_ns: int) -> SelfTimes:
+    """By a stack per thread; times are after the origin."""
+    name: list[int] = []
+    start: list[int] = []
+    end: list[int] = []
+
+    def add(who: int, begin: int, stop: int) -> None:
+        if stop > begin:
+            name.append(who)
+            start.append(begin)
+            end.append(stop)
+
+    order = np.lexsort((-ops.end_ns, ops.start_ns, ops.thread, ops.process))
+    columns = (ops.process, ops.thread, ops.name, ops.start_ns - origin_ns, ops.end_ns - origin_ns)
+    stack: list[tuple[int, int]] = []  # name, end
+    where: tuple[int, int] | None = None
+    now = 0
+    rows = zip(*(column[order].tolist() for column in columns), strict=True)
+    for process, thread, who, begin, stop in rows:
+        if (process, thread) != where:
+            while stack:
+                owner, until = stack.pop()
+                add(owner, now, until)
+                now = max(now, until)
+            where, now = (process, thread), begin
+        while stack and stack[-1][1] <= begin:
+            owner, until = stack.pop()
+            add(owner, now, until)
+            now = max(now, until)
+        if stack:
+            add(stack[-1][0], now, begin)
+        now = begin
+        stack.append((who, stop))
+    while stack:
+        owner, until = stack.pop()
+        add(owner, now, until)
+        now = max(now, until)
+    return SelfTimes(np.array(name, np.int32), np.array(start, np.int64), np.array(end, np.int64))
 
 
 def operator_times(run: Trace) -> tuple[OperatorTime, ...]:

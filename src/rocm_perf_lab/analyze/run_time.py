@@ -152,6 +152,10 @@ def _judge(dag: DagFinding, share: dict[str, float], calls: tuple[HostCall, ...]
         )
         if label == "synchronisation_bound":
             evidence.append(f"the path passes {syncs:,} waits for {on_path:,} operations")
+        operators = [o for o in dag.host_operators if o.share >= 0.01][:3]
+        if operators:
+            shown = ", ".join(f"{o.name} {_percent(o.share)}" for o in operators)
+            evidence.append(f"the host's time on the path by operator, callees aside: {shown}")
         if calls:
             shown = ", ".join(
                 f"{c.name} {c.total_ns / 1e6:.3g} ms in {c.calls:,}" for c in calls[:3]

@@ -21,6 +21,7 @@ from rocm_perf_lab.autotune.evaluation import Measurement
 from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.autotune.template import Template
 from rocm_perf_lab.collect import process
+from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import MissingTool
 
 METRICS = ("runtime", "wall")
@@ -89,6 +90,10 @@ def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:
         "gpu": task.gpu if task.gpu is not None else "0",
     }
     environment = _environment(task.gpu)
+    chosen = None if recipe.metric == "runtime" else plain_device(recipe.device)
+    if chosen is not None and chosen.kind == "virtual":
+        whole = discover.environment_for(chosen, recipe.device)
+        environment |= {k: v for k, v in whole.items() if os.environ.get(k) != v}
     static: dict[str, Any] = {}
     if recipe.build is not None:
         build_log = folder / "build.txt"
@@ -100,6 +105,12 @@ def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:
     samples: list[float] = []
     features: dict[str, Any] = {}
     device: dict[str, Any] = {}
+    if chosen is not None:
+        device = {
+            "kind": chosen.kind,
+            "name": chosen.product,
+            "architecture": chosen.architecture,
+        }
     name = task.gpu if task.gpu is not None else visible_gpus()
     with gpu_lock.hold(name) as held:
 
@@ -269,6 +280,14 @@ def _stop(done: process.Outcome, status: str, what: str, timeout_s: float) -> _S
 
 def _last(done: process.Outcome) -> str:
     return done.tail(2).replace("\n", " ")[:300]
+
+
+def plain_device(name: str) -> discover.Device | None:
+    """Where a program runs that is not profiled; None where there is no device at all."""
+    try:
+        return discover.choose(name)
+    except MissingTool:
+        return None
 
 
 def visible_gpus() -> str:

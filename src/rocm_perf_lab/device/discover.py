@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +10,11 @@ from typing import Literal
 
 from rocm_perf_lab.device import python_programs
 from rocm_perf_lab.errors import MissingTool, UsageError
-from rocm_perf_lab.virtual import models, native
+from rocm_perf_lab.virtual import device_names, models, native
 
 TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
 DRIVER = Path("/dev/kfd")
-VARIABLE = "ROCM_PERF_DEVICE"
-_VIRTUAL = re.compile(r"(virtual:[a-z0-9]+)(?:\*([1-9][0-9]?))?")
+VARIABLE = device_names.VARIABLE
 
 
 @dataclass(frozen=True)
@@ -92,15 +90,22 @@ def choose(
 ) -> Device:
     """The device asked for by name, else by ROCM_PERF_DEVICE, else the default.
 
-    `virtual` is short for the default virtual device; `virtual:mi300x*2` is two of them.
+    Names are those of `device_names`; of several virtual devices, the first.
     """
     known = devices() if found is None else found
-    name = wanted or environment.get(VARIABLE) or default_name(known)
-    if name == "virtual":
-        name = models.DEFAULT
-    match = _VIRTUAL.fullmatch(name)
-    plain = match[1] if match else name
-    device = next((d for d in known if d.name == plain), None)
+    asked = device_names.wanted(wanted, environment)
+    real = [d for d in known if d.kind == "hardware"]
+    if asked.kind == "auto":
+        name = default_name(known)
+    elif asked.kind == "virtual":
+        name = asked.devices[0]
+    elif asked.index is None:
+        if not real:
+            raise MissingTool("there is no AMD GPU here", hint="the virtual one: --device virtual")
+        name = next((d.name for d in real if d.usable), real[0].name)
+    else:
+        name = str(asked)
+    device = next((d for d in known if d.name == name), None)
     if device is None:
         raise UsageError(
             f"no device is called {name}",
@@ -116,8 +121,8 @@ def environment_for(
 ) -> dict[str, str]:
     """The environment in which a HIP program finds that device and no other."""
     if device.kind == "virtual":
-        match = _VIRTUAL.fullmatch(wanted or base.get(VARIABLE) or "")
-        name = match[0] if match else device.name
+        asked = device_names.wanted(wanted, base)
+        name = str(asked) if asked.devices else device.name
         return python_programs.environment(native.environment(name, base))
     visible = {"ROCR_VISIBLE_DEVICES": device.name.removeprefix("rocm:")}
     return python_programs.environment(

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from rocm_perf_lab.device import discover
-from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.virtual import models, native
+from rocm_perf_lab.virtual import device_names, models, native
 
 STAND_IN = "rocm_perf_lab.virtual.rocprofv3"
 
@@ -35,28 +34,23 @@ def choose(
     environment: Mapping[str, str] = os.environ,
     driver: Path = discover.DRIVER,
 ) -> Target:
-    """`auto`, `rocm`, `virtual`, or a virtual GPU by name.
+    """The target of a name as `device_names` has them.
 
     `auto` is real ROCm where there is any (or a rocprofv3 of the user's own making), else the
-    virtual GPU that ROCM_PERF_DEVICE names, else the virtual MI300X.
+    virtual MI300X.
     """
-    if name == "rocm":
+    asked = device_names.wanted(name, environment)
+    if asked.kind == "rocm":
+        one = {} if asked.index is None else {"ROCR_VISIBLE_DEVICES": str(asked.index)}
+        return Target("hardware", str(asked), environment=one)
+    if asked.kind == "virtual":
+        return _virtual(str(asked), environment)
+    built = native.find_library_dir() is not None
+    usable = driver.exists() or rocprofv3_is_wrapper
+    if (rocprofv3_installed and usable) or not built:
         return Target("hardware", "rocm")
-    if name == "auto":
-        asked = environment.get(discover.VARIABLE, "")
-        if asked.startswith("virtual"):
-            return _virtual(asked, environment)
-        built = native.find_library_dir() is not None
-        usable = driver.exists() or rocprofv3_is_wrapper
-        if (rocprofv3_installed and usable) or not built:
-            return Target("hardware", "rocm")
-        missing = "no AMD GPU was found" if not driver.exists() else "rocprofv3 is not installed"
-        return _virtual(models.DEFAULT, environment, missing)
-    if name == "virtual" or name.startswith("virtual:"):
-        return _virtual(name, environment)
-    raise UsageError(
-        f"no such device: {name}", hint="use auto, rocm, virtual, or a name like virtual:mi300x"
-    )
+    missing = "no AMD GPU was found" if not driver.exists() else "rocprofv3 is not installed"
+    return _virtual(models.DEFAULT, environment, missing)
 
 
 def _virtual(name: str, environment: Mapping[str, str], why: str | None = None) -> Target:

@@ -86,6 +86,14 @@ class DeviceTime(Model):
     idle_by_cause_ns: dict[str, int] = Field(description="adds up to idle_ns")
 
 
+class HostOperator(Model):
+    """A framework's operator and the host time of the critical path spent in it itself."""
+
+    name: str
+    path_ns: int
+    share: float = Field(description="of the makespan")
+
+
 class DagDocument(Document):
     scope: Literal["host-and-device", "device-only", "serialised", "empty"] = Field(
         description="serialised: only counter runs were given, whose order is not the program's"
@@ -106,6 +114,9 @@ class DagDocument(Document):
     device: DeviceTime
     reasons: dict[str, str] = Field(description="field -> why it is null")
     notes: list[str]
+    host_operators: list[HostOperator] = Field(
+        default=[], description="host time on the critical path, where operators are recorded"
+    )
 
 
 def to_document(finding: DagFinding, provenance: Provenance) -> DagDocument:

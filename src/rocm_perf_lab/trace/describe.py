@@ -70,6 +70,15 @@ def json_object(text: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def fractions(facts: Mapping[str, Any]) -> dict[str, float]:
+    """Kernel name -> a share; what is none is left out."""
+    return {
+        ordinary_text(name) or "": float(value)
+        for name, value in facts.items()
+        if isinstance(value, (int, float)) and 0 <= value <= 1
+    }
+
+
 def agent_properties(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The scalar facts about a device, its caches (alike ones counted) and its memory banks."""
     result: dict[str, Any] = {}

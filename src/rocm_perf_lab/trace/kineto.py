@@ -256,6 +256,7 @@ def _operators(events: _Events, called: Mapping[int, Object]) -> Operators | Non
     return Operators(
         names=tuple(names),
         process=np.zeros(len(index), np.int32),
+        thread=_column(_thread(e) for e in events.operators),
         name=np.array(index, np.int32),
         start_ns=start,
         end_ns=end,

@@ -148,6 +148,7 @@ class Operators:
 
     names: tuple[str, ...]
     process: IndexColumn
+    thread: IntColumn  # as recorded
     name: IndexColumn  # -> names
     start_ns: IntColumn
     end_ns: IntColumn

@@ -6,7 +6,7 @@ releases and are never used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +15,13 @@ from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace import handles, rocpd_info
 from rocm_perf_lab.trace.assemble import Columns, Measured, Raw, assemble
 from rocm_perf_lab.trace.columns import MISSING, int_column, ordinary_text, positions, ranks
+from rocm_perf_lab.trace.describe import fractions, json_object
 from rocm_perf_lab.trace.model import FloatColumn, IntColumn, Source, Trace
 from rocm_perf_lab.trace.rocpd_dataset import PREFIX, Dataset, datasets, joined
 from rocm_perf_lab.trace.sqlite_file import Batch, SqliteFile
 
 VIRTUAL_TAG = "virtual"
+DETAILED_TAG = "detailed_fraction"  # of modelled kernels: name -> how much was simulated
 """rocpd_metadata tag by which a virtual GPU marks its recordings (value "true")."""
 
 REQUIRED = {
@@ -143,9 +145,36 @@ def _read_dataset(data: Dataset, path: Path) -> Raw:
         regions=raw_regions,
         measured=measured,
         virtual=flag in ("true", "1", "yes"),
+        allocated_bytes=_allocated(
+            data, lambda ids: [i >= 0 and agents.items[i].kind == "GPU" for i in agents.index(ids)]
+        ),
+        detailed=fractions(json_object(metadata.get(DETAILED_TAG))),
         rocm_version=metadata.get("rocm_version"),
         notes=data.notes,
     )
+
+
+def _allocated(data: Dataset, on_gpu: Callable[[IntColumn], Sequence[bool]]) -> int | None:
+    """The most memory held on GPUs at once, where allocations were traced."""
+    needed = ("start", "address", "size", "agent_id")
+    if not data.has("memory_allocate", *needed) or not data.has("memory_allocate", "type"):
+        return None
+    columns = data.integers("memory_allocate", *needed)
+    kinds = [ordinary_text(row[0]) or "" for row in data.rows("memory_allocate", "type")]
+    if len(kinds) != len(columns["start"]):
+        return None
+    gpu = on_gpu(columns["agent_id"])
+    held: dict[int, int] = {}
+    now = most = 0
+    for row in columns["start"].argsort(kind="stable").tolist():
+        address, size = int(columns["address"][row]), int(columns["size"][row])
+        if kinds[row] == "ALLOC" and gpu[row] and size > 0:
+            now += size - held.get(address, 0)
+            held[address] = size
+            most = max(most, now)
+        elif kinds[row] == "FREE":
+            now -= held.pop(address, 0)
+    return most or None
 
 
 def _metadata(data: Dataset) -> dict[str, str]:

@@ -19,6 +19,7 @@ from rocm_perf_lab.trace.assemble import Columns, Measured, Raw, assemble
 from rocm_perf_lab.trace.columns import MISSING, as_integer, as_real, ordinary_text, positions
 from rocm_perf_lab.trace.describe import (
     agent_properties,
+    fractions,
     kernel_name,
     kernel_symbol,
     number,
@@ -82,6 +83,7 @@ def _read_process(tool: Object, path: Path) -> Trace:
             regions=regions,
             measured=_measured(tool, collected, dispatches["dispatch_id"]),
             virtual=_object(tool, "metadata").get("virtual") is True,
+            detailed=fractions(_object(_object(tool, "metadata"), "detailed_fraction")),
             notes=notes,
         )
     )

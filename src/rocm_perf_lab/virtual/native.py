@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from rocm_perf_lab.errors import MissingTool
 
 HSA_LIBRARY = "libhsa-runtime64.so.1"
+COMPILER = "ROCM_PERF_HIPCC"  # what hiprtc compiles with
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -34,10 +37,18 @@ def environment(device: str, base: Mapping[str, str]) -> dict[str, str]:
     """`base` changed so that a program started with it runs on the virtual device."""
     folder = str(library_dir())
     others = [p for p in base.get("LD_LIBRARY_PATH", "").split(":") if p and p != folder]
+    compiler = base.get(COMPILER) or _command()
     return {
         **base,
         "LD_LIBRARY_PATH": ":".join([folder, *others]),
         "ROCM_PERF_DEVICE": device,
         # Triton looks here first, before a torch that brings its own.
         "TRITON_LIBHIP_PATH": str(Path(folder) / "libamdhip64.so"),
+        **({COMPILER: compiler} if compiler else {}),
     }
+
+
+def _command() -> str | None:
+    """This installation's `rocm-perf`, whose hipcc the programs' hiprtc calls."""
+    beside = Path(sys.executable).with_name("rocm-perf")
+    return str(beside) if beside.is_file() else shutil.which("rocm-perf")

@@ -71,6 +71,15 @@ class DeviceTime:
 
 
 @dataclass(frozen=True)
+class HostOperator:
+    """A framework's operator and the host time of the critical path spent in it, callees aside."""
+
+    name: str
+    path_ns: int
+    share: float  # of the makespan
+
+
+@dataclass(frozen=True)
 class DagFinding:
     scope: str  # "host-and-device" | "device-only" | "serialised" | "empty"
     nodes: int
@@ -87,3 +96,4 @@ class DagFinding:
     device: DeviceTime
     reasons: Mapping[str, str]
     notes: tuple[str, ...]
+    host_operators: tuple[HostOperator, ...] = ()  # where operators are recorded, longest first

@@ -9,17 +9,20 @@ from rocm_perf_lab.analyze.graph.finding import (
     DagFinding,
     DeviceTime,
     EdgeCount,
+    HostOperator,
     KernelOnGraph,
 )
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, LAUNCH, UNKNOWN, Gaps, gaps
 from rocm_perf_lab.analyze.graph.graph import Graph, build
 from rocm_perf_lab.analyze.graph.model import Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.operations import Operations, operations
-from rocm_perf_lab.analyze.graph.path import Path, runs, walk
+from rocm_perf_lab.analyze.graph.path import Path, host_intervals, runs, walk
 from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, slack
 from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS, Scenarios, unchanged
+from rocm_perf_lab.analyze.operators import NO_OPERATOR, self_times
 from rocm_perf_lab.trace.model import Trace
 
+TOP_OPERATORS = 20
 DEVICE_ONLY = "device-only graph: no host calls were recorded, so gaps have no known cause"
 
 
@@ -63,7 +66,29 @@ def build_and_solve(run: Trace) -> DagFinding:
         device=_device_time(ops, idle),
         reasons=reasons,
         notes=_notes(run, graph, ops),
+        host_operators=_host_operators(run, graph, ops, path),
     )
+
+
+def _host_operators(
+    run: Trace, graph: Graph, ops: Operations, path: Path
+) -> tuple[HostOperator, ...]:
+    span = ops.span_ns
+    if run.operators is None or not span:
+        return ()
+    host = host_intervals(graph, path)
+    own = self_times(run.operators, ops.origin_ns)
+    spent = np.zeros(len(run.operators.names), np.int64)
+    np.add.at(spent, own.name, host.within(own.start, own.end))
+    rest = host.total - int(spent.sum())
+    found = [
+        HostOperator(name, ns, ns / span)
+        for name, ns in zip(run.operators.names, spent.tolist(), strict=True)
+        if ns
+    ]
+    found.sort(key=lambda o: (-o.path_ns, o.name))
+    left = [HostOperator(NO_OPERATOR, rest, rest / span)] if rest > 0 else []
+    return (*found[:TOP_OPERATORS], *left)
 
 
 def serialised(why: str) -> DagFinding:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocm_perf_lab.analyze.graph.columns import Union
 from rocm_perf_lab.analyze.graph.finding import PathRun
-from rocm_perf_lab.analyze.graph.gaps import CAUSES, split
+from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, split
 from rocm_perf_lab.analyze.graph.graph import Graph
 from rocm_perf_lab.analyze.graph.model import Ints, Kind
 from rocm_perf_lab.analyze.graph.operations import Operations
@@ -34,6 +35,21 @@ def walk(graph: Graph, nodes: Ints) -> Path:
     for cause, begin, stop in split(graph, edge, came_from, start):
         waiting[:, CAUSES.index(cause)] += stop - begin
     return Path(nodes, edge, leaves - start, start - came_from, waiting)
+
+
+def host_intervals(graph: Graph, path: Path) -> Union:
+    """When the path ran through host code, on the graph's clock."""
+    start = graph.nodes.start[path.nodes]
+    came_from = start - path.edge_ns
+    found = [
+        (begin[stop > begin], stop[stop > begin])
+        for cause, begin, stop in split(graph, path.edge, came_from, start)
+        if cause == HOST
+    ]
+    begin = np.concatenate([np.empty(0, np.int64), *(b for b, _ in found)])
+    stop = np.concatenate([np.empty(0, np.int64), *(s for _, s in found)])
+    order = np.argsort(begin, kind="stable")
+    return Union.of(begin[order], stop[order])
 
 
 def runs(graph: Graph, ops: Operations, path: Path) -> tuple[PathRun, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.virtual import models
+from rocm_perf_lab.virtual import device_names, models
 from rocm_perf_lab.virtual.models import Model
 
 _FIRST_HANDLE = 5600
@@ -82,13 +82,9 @@ def _target_version(architecture: str) -> int:
 
 def gpus(device: str) -> list[Gpu]:
     """The GPUs that a value of ROCM_PERF_DEVICE makes: `virtual:mi300x`, `virtual:mi300x*2`, ..."""
+    asked = device_names.parse(device, f"{device_names.VARIABLE}=")
+    if asked.kind == "rocm":
+        raise BadInput(f"{device} is a real GPU; this profiler has virtual ones only")
     known = {model.name: model for model in models.models()}
-    found: list[Gpu] = []
-    for word in device.split(","):
-        name, _, count = word.partition("*")
-        name = models.DEFAULT if name == "virtual" else name
-        if name not in known or (count and not count.isdigit()):
-            raise BadInput(f"no virtual GPU is called {word}", hint=", ".join(known))
-        for _ in range(int(count or 1)):
-            found.append(Gpu(len(found) + 1, len(found), known[name]))
-    return found
+    names = asked.devices or (models.DEFAULT,)
+    return [Gpu(i + 1, i, known[name]) for i, name in enumerate(names)]

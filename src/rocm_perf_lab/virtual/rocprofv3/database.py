@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import uuid
 from pathlib import Path
 
 from rocm_perf_lab import __version__
+from rocm_perf_lab.trace.rocpd import DETAILED_TAG
 from rocm_perf_lab.trace.rocpd_writer import RocpdWriter
 from rocm_perf_lab.virtual.rocprofv3.options import ROCM_VERSION
 from rocm_perf_lab.virtual.rocprofv3.recording import Recording
@@ -18,6 +20,7 @@ def write(recording: Recording, path: Path, hostname: str) -> None:
     metadata = {
         "rocm_version": ROCM_VERSION,
         "producer": f"rocm-perf-lab {__version__}, virtual GPU: times and counters are modelled",
+        DETAILED_TAG: json.dumps(r.detailed),
     }
     with RocpdWriter(path, guid=guid(r), virtual=True, metadata=metadata) as db:
         db.process(

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab.trace.rocpd import DETAILED_TAG
 from rocm_perf_lab.trace.rocpd_records import Dispatch
 from rocm_perf_lab.virtual.rocprofv3.recording import Recording
 
@@ -89,6 +90,7 @@ def _tool(r: Recording, hostname: str) -> Object:
             "command": list(r.log.command),
             "node": {"hostname": hostname, "machine_id": "0" * 32},
             "virtual": True,
+            DETAILED_TAG: r.detailed,
         },
         "agents": list(_agents(r)),
         "counters": [

@@ -198,6 +198,18 @@ class Recording:
             )
         return [*rows, *(self._fills() if "kernel" in p.traces else ())]
 
+    @cached_property
+    def detailed(self) -> dict[str, float]:
+        """Per kernel, how much of its time was simulated; the rest is extrapolated from it."""
+        whole: dict[str, int] = {}
+        seen: dict[str, float] = {}
+        for span in self.line.launches:
+            outcome = self.log.outcomes[span.launch.number]
+            name = self.kernels[span.launch.kernel].display
+            whole[name] = whole.get(name, 0) + outcome.duration_ns
+            seen[name] = seen.get(name, 0.0) + outcome.duration_ns * outcome.detailed_fraction
+        return {name: seen[name] / total for name, total in sorted(whole.items()) if total}
+
     def _fills(self) -> Iterator[Dispatch]:
         """Timed, but not counted: no code of the runtime's kernels is executed here."""
         units = {gpu.number: int(gpu.extdata["cu_count"]) for gpu in self.gpus}
