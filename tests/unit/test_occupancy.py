@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.analyze.occupancy import of_kernel
 from rocm_perf_lab.arch import gpu, occupancy
+from rocm_perf_lab.arch.occupancy import Occupancy
+from rocm_perf_lab.cli.disasm import occupancy_of
+from rocm_perf_lab.codeobject.kernels import Kernel
 from rocm_perf_lab.trace.model import KernelSymbol
 
 MI300X = gpu("gfx942")
@@ -236,3 +239,71 @@ def test_llvm_counts_the_same_waves_per_simd(architecture: str, features: str) -
         if waves != row["Occupancy"]:
             wrong.append((case, row, waves))
     assert not wrong
+
+
+# --- ties and steps ----------------------------------------------------------------------------
+
+
+def test_every_resource_that_grants_the_fewest_is_named_and_one_alone_does_not_help() -> None:
+    """256 registers and 32 KiB of LDS both leave two workgroups of four waves."""
+    found = occupancy(
+        MI300X, threads=256, vgprs=128, agprs=128, total_vgprs=256, sgprs=32, lds_bytes=32768
+    )
+    assert (found.limiters, found.waves_per_simd) == (("vgpr", "lds"), 2)
+    assert found.steps["vgpr"].at_most == 168 and found.steps["lds"].at_most == 21504
+    assert [found.steps[name].gives for name in ("vgpr", "lds")] == [2, 2]
+    assert [found.steps[name].allows for name in ("vgpr", "lds")] == [3, 3]
+    assert found.together == 3
+
+
+@given(
+    threads=st.integers(1, 1024),
+    vgprs=st.integers(1, 512),
+    lds=st.integers(0, 65536),
+)
+def test_a_step_is_the_largest_amount_that_grants_more(threads: int, vgprs: int, lds: int) -> None:
+    def at(vgprs: int = vgprs, lds: int = lds) -> Occupancy:
+        return occupancy(
+            MI300X, threads=threads, vgprs=None, total_vgprs=vgprs, sgprs=0, lds_bytes=lds
+        )
+
+    found = at()
+    if found.waves_per_simd is None:
+        return
+    assert found.limiter == found.limiters[0]
+    for name, step in found.steps.items():
+        assert step.allows > found.waves_per_simd or name not in found.limiters
+        assert step.gives >= found.waves_per_simd or name == "workgroup"
+    if "lds" in found.steps:
+        less = found.steps["lds"]
+        assert at(lds=less.at_most).waves_per_simd == less.gives
+        more = at(lds=min(less.at_most + MI300X.limits.lds_granule_bytes, lds))
+        assert more.limits["lds"] < less.allows or more.limits["lds"] == 8
+    if "vgpr" in found.steps:
+        assert at(vgprs=found.steps["vgpr"].at_most).waves_per_simd == found.steps["vgpr"].gives
+
+
+def test_disasm_and_profile_agree_on_a_kernel_in_blocks_of_one_size() -> None:
+    """The code object tells registers as used, the profiler as allocated, in granules."""
+    kernel = Kernel(
+        name="k",
+        architecture="gfx942",
+        vgprs=92,
+        agprs=33,
+        sgprs=40,
+        lds_bytes=20000,
+        scratch_bytes=0,
+        vgpr_spills=0,
+        sgpr_spills=0,
+        kernarg_bytes=0,
+        max_threads=1024,
+        wave_size=64,
+        arguments=(),
+        address=0,
+        code=b"",
+    )
+    told = occupancy_of(kernel, 256)
+    allocated = symbol(sgprs=48, arch_vgprs=96, accum_vgprs=32, total_vgprs=128)
+    recorded = of_kernel(MI300X, allocated, (256, 1, 1), 20000)
+    assert (told.limiters, told.waves_per_simd) == (recorded.limiters, recorded.waves_per_simd)
+    assert told.theoretical == recorded.theoretical

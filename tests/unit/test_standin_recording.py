@@ -9,7 +9,7 @@ import pytest
 
 from rocm_perf_lab.collect import rocprofv3
 from rocm_perf_lab.device import toolchain_shim
-from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.virtual.rocprofv3 import agents
 from rocm_perf_lab.virtual.rocprofv3.log import Launch, read_log, read_logs
 from rocm_perf_lab.virtual.rocprofv3.recording import Addresses, registers, truncated
@@ -96,7 +96,7 @@ def test_agents_by_name() -> None:
     assert (first.number, first.handle, second.number) == (1, 5600, 2)
     assert second.extdata["gfx_target_version"] == 90010
     assert len(agents.gpus("virtual:mi300x*2")) == 2
-    with pytest.raises(BadInput, match="no virtual GPU is called virtual:h100"):
+    with pytest.raises(UsageError, match="no device is called ROCM_PERF_DEVICE=virtual:h100"):
         agents.gpus("virtual:h100")
 
 

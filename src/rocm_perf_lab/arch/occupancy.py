@@ -231,12 +231,16 @@ def _changed(use: _Use, name: str, amount: int) -> _Use:
 
 def _smaller(limits: WaveLimits, use: _Use, name: str) -> _Use | None:
     """The same with the largest amount of a resource that would grant more; None if none does."""
-    granted = _grants(limits, use)[name] * use.waves
-    for amount in _amounts(limits, use, name):
-        smaller = _changed(use, name, amount)
-        if _grants(limits, smaller)[name] * smaller.waves > granted:
-            return smaller
-    return None
+    most = limits.simds_per_domain * limits.max_waves_per_simd
+
+    def granted(less: _Use) -> int:
+        return min(_grants(limits, less)[name] * less.waves, most)
+
+    now = granted(use)
+    if now == most:
+        return None
+    candidates = (_changed(use, name, amount) for amount in _amounts(limits, use, name))
+    return next((less for less in candidates if granted(less) > now), None)
 
 
 def _amounts(limits: WaveLimits, use: _Use, name: str) -> list[int]:

@@ -16,6 +16,7 @@ from rocm_perf_lab.device.disassembly import KNOWN, disassemble, unknown
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.schema import disasm as schema
 from rocm_perf_lab.schema.common import to_json
+from rocm_perf_lab.schema.occupancy import to_occupancy
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -31,6 +32,16 @@ def disasm(
     arch: Annotated[
         str, typer.Option("--arch", metavar="NAME", help="Only kernels for this GPU, as gfx942.")
     ] = "",
+    block: Annotated[
+        int | None,
+        typer.Option(
+            "--block",
+            metavar="THREADS",
+            min=1,
+            max=1024,
+            help="Threads per block that occupancy is for; else the largest allowed.",
+        ),
+    ] = None,
     summary: Annotated[
         bool, typer.Option("--summary", help="Resources only, no instructions.")
     ] = False,
@@ -40,13 +51,13 @@ def disasm(
     chosen = _choose(file, kernel, arch)
     reason = "only a summary was asked for" if summary else None
     if json:
-        kernels = [_document(owner, found, reason) for owner, found in chosen]
+        kernels = [_document(owner, found, block, reason) for owner, found in chosen]
         sys.stdout.write(to_json(schema.Disassembly(file=str(file), kernels=kernels)))
         return
     for index, (owner, found) in enumerate(chosen):
         if index:
             print()
-        _print(owner, found, reason)
+        _print(owner, found, block, reason)
 
 
 def _choose(file: Path, pattern: str, architecture: str) -> list[tuple[CodeObject, Kernel]]:
@@ -71,15 +82,16 @@ def _choose(file: Path, pattern: str, architecture: str) -> list[tuple[CodeObjec
     return found
 
 
-def _occupancy(kernel: Kernel) -> Occupancy:
+def occupancy_of(kernel: Kernel, block: int | None) -> Occupancy:
+    """As `profile` has it for the same kernel in blocks of the same size."""
+    threads = block or kernel.max_threads or None
     try:
         gpu = load.gpu(kernel.architecture)
     except UsageError as error:
-        threads = kernel.max_threads or None
         return Occupancy(None, None, None, threads, kernel.wave_size, reason=error.message)
     return occupancy(
         gpu,
-        threads=kernel.max_threads or None,
+        threads=threads,
         vgprs=kernel.vgprs,
         agprs=kernel.agprs,
         total_vgprs=kernel.vgprs + kernel.agprs,
@@ -94,8 +106,9 @@ def _unlisted(kernel: Kernel, reason: str | None) -> str | None:
     return reason or (None if kernel.architecture in KNOWN else unknown(kernel.architecture))
 
 
-def _document(owner: CodeObject, kernel: Kernel, reason: str | None) -> schema.DisassembledKernel:
-    fits = _occupancy(kernel)
+def _document(
+    owner: CodeObject, kernel: Kernel, block: int | None, reason: str | None
+) -> schema.DisassembledKernel:
     reason = _unlisted(kernel, reason)
     return schema.DisassembledKernel(
         name=kernel.name,
@@ -112,13 +125,7 @@ def _document(owner: CodeObject, kernel: Kernel, reason: str | None) -> schema.D
             max_threads_per_block=kernel.max_threads,
             wave_size=kernel.wave_size,
         ),
-        occupancy=schema.KernelOccupancy(
-            waves_per_simd=fits.waves_per_simd,
-            theoretical=fits.theoretical,
-            limiter=fits.limiter,
-            threads_per_block=fits.threads_per_block,
-            reason=fits.reason,
-        ),
+        occupancy=to_occupancy(occupancy_of(kernel, block)),
         arguments=[
             schema.KernelArgument(
                 name=a.name, kind=a.kind, type=a.type, offset=a.offset, size=a.size
@@ -141,8 +148,8 @@ def _document(owner: CodeObject, kernel: Kernel, reason: str | None) -> schema.D
     )
 
 
-def _print(owner: CodeObject, kernel: Kernel, summary: str | None) -> None:
-    fits = _occupancy(kernel)
+def _print(owner: CodeObject, kernel: Kernel, block: int | None, summary: str | None) -> None:
+    fits = occupancy_of(kernel, block)
     print(f"{_plain(kernel.name)}  ({owner.architecture})")
     print(
         f"  VGPR {kernel.vgprs} + AGPR {kernel.agprs}, SGPR {kernel.sgprs}, "
@@ -154,7 +161,8 @@ def _print(owner: CodeObject, kernel: Kernel, summary: str | None) -> None:
     else:
         print(
             f"  occupancy {fits.waves_per_simd:g} waves per SIMD ({100 * fits.theoretical:.0f} %), "
-            f"limited by {fits.limiter}, at {fits.threads_per_block} threads per block"
+            f"limited by {' and '.join(fits.limiters)}, at {fits.threads_per_block} threads per "
+            "block"
         )
     for a in kernel.arguments:
         if not a.hidden:

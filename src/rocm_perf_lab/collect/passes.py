@@ -105,7 +105,8 @@ def counter_passes(
 ) -> CounterPasses:
     """One run per group, or one for all where the version takes several.
 
-    A pass that fails costs its counters, not the profile: they become null with this reason.
+    A pass that fails costs its counters, not the profile: they become null with this reason. A
+    counter that the profiler names when it fails costs itself only.
     """
     batches = [groups] if profiler.repeats_pmc else [[group] for group in groups]
     files: list[tuple[Path, ...]] = []
@@ -113,9 +114,20 @@ def counter_passes(
     for i, batch in enumerate(batches, 1):
         name = f"counters-{i}"
         out = job.output(name)
+        what = f"counter pass {i} of {len(batches)}"
         command = rocprofv3.counter_command(profiler, batch, out, job.program, kernel_regex)
-        outcome = _run(job, command, name, f"counter pass {i} of {len(batches)}")
+        outcome = _run(job, command, name, what)
         found = rocprofv3.outputs(out)
+        refused = [] if outcome.ok else _named(outcome, batch)
+        if refused:
+            lines = [line.strip() for line in outcome.tail(3).split("\n")]
+            said = next(line for line in lines if any(c in line for c in refused))
+            notes.append(f"left out of counter pass {i}: {said}")
+            rest = [[c for c in group if c not in refused] for group in batch]
+            out = job.output(f"{name}-again")
+            command = rocprofv3.counter_command(profiler, rest, out, job.program, kernel_regex)
+            outcome = _run(job, command, f"{name}-again", what)
+            found = rocprofv3.outputs(out)
         if not outcome.ok or not found:
             what = outcome.sentence(job.timeout_s) if not outcome.ok else "wrote no counters"
             counters = ", ".join(c for group in batch for c in group)
@@ -123,6 +135,14 @@ def counter_passes(
             continue
         files += by_pass(out, found)
     return CounterPasses(tuple(files), tuple(notes))
+
+
+def _named(outcome: process.Outcome, batch: Sequence[Sequence[str]]) -> list[str]:
+    """Counters asked for that the last lines name; none where they name all, or none."""
+    words = set(re.findall(r"\w+", outcome.tail(3)))
+    asked = [c for group in batch for c in group]
+    named = [c for c in dict.fromkeys(asked) if c in words]
+    return named if len(named) < len(set(asked)) / 2 else []
 
 
 def by_pass(out: Path, files: Sequence[Path]) -> list[tuple[Path, ...]]:

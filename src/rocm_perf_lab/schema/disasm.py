@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.schema.common import Model
+from rocm_perf_lab.schema.occupancy import Occupancy
 
 
 class KernelArgument(Model):
@@ -38,19 +39,11 @@ class KernelResources(Model):
     wave_size: int
 
 
-class KernelOccupancy(Model):
-    waves_per_simd: float | None
-    theoretical: float | None
-    limiter: str | None
-    threads_per_block: int | None = Field(description="the largest block the kernel allows")
-    reason: str | None = Field(description="why there is no number")
-
-
 class DisassembledKernel(Model):
     name: str
     architecture: str
     resources: KernelResources
-    occupancy: KernelOccupancy
+    occupancy: Occupancy
     arguments: list[KernelArgument]
     instructions: list[KernelInstruction] | None
     instructions_reason: str | None = Field(description="why there are no instructions")
