@@ -90,7 +90,7 @@ def _gpu(gpu: Gpu | None, agent: Agent | None, roof: KernelRoofline | None) -> p
     pipe = (roof.compute_roof_pipe if roof else None) or "valu_f32"
     peak = gpu.datasheet.get(pipe) if gpu else None
     return profile.GpuInfo(
-        architecture=agent.architecture if agent else gpu.architecture if gpu else None,
+        architecture=(agent.architecture if agent else None) or (gpu.architecture if gpu else None),
         name=gpu_name(agent, gpu),
         wave_size=gpu.wave_size if gpu else None,
         compute_units=gpu.cu_count if gpu else None,

@@ -39,7 +39,9 @@ def provenance(
         device=DeviceInfo(
             kind="virtual" if virtual else chosen.kind,
             name=gpu_name(agent, gpu) or chosen.name,
-            architecture=(agent.architecture if agent else None) or chosen.architecture,
+            architecture=(agent.architecture if agent else None)
+            or chosen.architecture
+            or (gpu.architecture if gpu else None),
         ),
         rocm=next((t.rocm_version for t in traces if t.rocm_version), None),
         inputs=_inputs((s for t in traces for s in t.sources), relative_to),
