@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -75,3 +76,20 @@ def test_another_version_gets_one_sentence(cache: Path, tmp_path: Path) -> None:
     extra = environment("virtual:mi300x", {"PYTHONPATH": str(folder)})
     done = run_python(cache, program, code=1, **extra)
     assert "rocm-perf drives Triton 3.4 to 3.9, and this is 4.0.0" in done.stderr
+
+
+def test_a_profile_shows_one_configuration_and_what_made_it(cache: Path, tmp_path: Path) -> None:
+    """The warm-up tunes; the runs that are timed launch its choice alone."""
+    done = rocm_perf(
+        "profile", "--device", "virtual", "--no-counters", "--runs", "1", "--json",
+        sys.executable, "--", EXAMPLES / "matmul.py",
+        cwd=tmp_path, env={"TRITON_CACHE_DIR": str(cache), "PYTHONWARNINGS": "ignore"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    profile = json.loads(done.stdout)
+    kernel = profile["kernels"][0]
+    assert kernel["name"].startswith("matmul [BLOCK_M=") and "num_stages=" in kernel["name"]
+    assert "matrix_instr_nonkdim=16" in kernel["name"] and kernel["dispatches"] == 1
+    assert profile["resources"]["lds_bytes"] > 0, "Triton's LDS is dynamic"
+    assert any("programs, and MI300X wants" in s for s in profile["bottleneck"]["next_steps"])
+    assert (tmp_path / ".rocpd_profile" / "latest").resolve().name.endswith("-matmul")

@@ -99,6 +99,7 @@ const CuCounter kSq[] = {
     CU("SQ_LDS_IDX_ACTIVE", false, c.lds_active),
     CU("SQ_LDS_BANK_CONFLICT", false, c.lds_conflicts),
     CU("SQ_LDS_ATOMIC_RETURN", false, c.lds_atomic_returns),
+    CU("SQ_LDS_UNALIGNED_STALL", false, 0.0 * c.lds_active),  // such an access is a fault here
     CU("SQ_IFETCH", false, c.ifetch),
     CU("SQ_IFETCH_LEVEL", false, c.ifetch_level),
     CU("SQ_INST_LEVEL_VMEM", false, c.vmem_level),

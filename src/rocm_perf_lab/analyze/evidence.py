@@ -16,6 +16,7 @@ from rocm_perf_lab.analyze.occupancy import of_kernel
 from rocm_perf_lab.analyze.roofline import WORDS, KernelRoofline, RooflineFinding
 from rocm_perf_lab.analyze.rules import rule_set
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
+from rocm_perf_lab.analyze.triton_advice import advice
 from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.trace.model import IndexColumn, Trace
@@ -80,13 +81,17 @@ def analyze_kernels(
             kernel, occupancy, gpu, launches.get(name), (thread_traces or {}).get(name)
         )
         att = (thread_traces or {}).get(name)
+        verdict = judge(evidence)
+        triton = advice(symbols[name], key, occupancy, att)
+        if triton:
+            verdict = replace(verdict, next_steps=triton + verdict.next_steps)
         judged[name] = KernelAnalysis(
             name,
             key,
             launches[name],
             occupancy,
             kernel,
-            judge(evidence),
+            verdict,
             _remarks(kernel, att),
         )
     return tuple(sorted(judged.values(), key=lambda a: (-a.launch.total_ns, a.name)))

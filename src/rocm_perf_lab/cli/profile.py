@@ -119,7 +119,8 @@ def profile(
         device=device,
         rocprof=not no_rocprof,
     )
-    with progress(quiet) as tell, run_folder.new_run(out, Path(program).name) as run:
+    label = run_folder.label_of(program, options.arguments)
+    with progress(quiet) as tell, run_folder.new_run(out, label) as run:
         documents = workflow.profile_program(options, run.folder, tell)
         workflow.write_documents(documents, run.folder)
     print_profile(documents.profile, run.final, json, quiet, details)

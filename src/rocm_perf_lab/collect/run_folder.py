@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -50,6 +50,28 @@ def new_run(root: Path, label: str) -> Iterator[Run]:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     _point_latest(root, run.final)
+
+
+_PYTHON = re.compile(r"(python|pypy)[0-9.]*")
+_WITH_VALUE = {"-W", "-X", "--check-hash-based-pycs"}
+
+
+def label_of(program: str, arguments: Sequence[str] = ()) -> str:
+    """What a run is called: the program, or the script that Python runs."""
+    name = Path(program).name
+    if not _PYTHON.fullmatch(name):
+        return name
+    words = iter(arguments)
+    for word in words:
+        if word in _WITH_VALUE:
+            next(words, None)
+        elif word == "-m":
+            return next(words, name)
+        elif word == "-c":
+            return name
+        elif not word.startswith("-"):
+            return Path(word).stem or name
+    return name
 
 
 def _finish(partial: Path, root: Path, label: str) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,6 +22,7 @@ from rocm_perf_lab.trace.merge import merge
 from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.recording import Recording
+from rocm_perf_lab.trace.triton_log import VARIABLE, named, plain_name
 from rocm_perf_lab.workflow.analyze import (
     Choices,
     analyze_recording,
@@ -63,10 +64,12 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
         tell(target.notice)
     device = DeviceInfo(kind=target.kind, name=target.product, architecture=target.architecture)
     kernel = options.choices.kernel
+    triton = folder / "triton"
+    triton.mkdir()
     job = passes.Job(
         program=(program, *options.arguments),
         folder=folder,
-        environment=target.environment,
+        environment={**target.environment, **_triton_environment(triton, target.environment)},
         timeout_s=options.timeout_s,
         tell=tell,
     )
@@ -78,7 +81,7 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
     profiler = rocprofv3.find(target.profiler)
     passes.warm_up(job)
     files = passes.timing_runs(job, profiler, options.runs)
-    timing = [_one_run(written) for written in files]
+    timing = [_one_run(written, triton) for written in files]
     times = runtime.measure(timing, kernel)
     if times.dominant is None:
         raise BadInput(
@@ -102,10 +105,10 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
             groups = counter_groups(gpu.architecture, details=options.details)
             collected = passes.counter_passes(job, profiler, groups, kernel)
             notes += collected.notes
-            counted = [_one_run(files) for files in collected.files]
+            counted = [_one_run(files, triton) for files in collected.files]
     att: tuple[Path, ...] = ()
     if options.att:
-        traced = passes.thread_trace(job, profiler, dominant.name)
+        traced = passes.thread_trace(job, profiler, plain_name(dominant.name))
         notes += traced.notes
         att = traced.folders
     return analyze_recording(
@@ -121,6 +124,12 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
     )
 
 
-def _one_run(files: Sequence[Path]) -> Trace:
+def _one_run(files: Sequence[Path], triton: Path) -> Trace:
     """All processes of one run. Which run a file belongs to is known here, not guessed."""
-    return merge(read_traces(files))
+    return named(merge(read_traces(files)), triton)
+
+
+def _triton_environment(folder: Path, given: Mapping[str, str]) -> dict[str, str]:
+    """Triton's driver says what made each kernel, and its tuner keeps the warm-up's choice."""
+    cached = given.get("TRITON_CACHE_AUTOTUNING") or "1"
+    return {VARIABLE: str(folder.resolve()), "TRITON_CACHE_AUTOTUNING": cached}

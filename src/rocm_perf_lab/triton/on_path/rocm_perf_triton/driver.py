@@ -8,7 +8,7 @@ from typing import Any
 
 import triton.backends.amd.driver as _amd
 
-from rocm_perf_triton import benchmark, check_version, hip, launch, torch_layer
+from rocm_perf_triton import benchmark, check_version, hip, launch, log, torch_layer
 
 # Set by rocm-perf: this program runs on a virtual GPU.
 VIRTUAL = os.environ.get("ROCM_PERF_DEVICE", "").startswith("virtual")
@@ -24,6 +24,7 @@ class Utils:
     def load_binary(
         self, name: str, image: bytes, shared: int, device: int
     ) -> tuple[int, int, int, int, int]:
+        log.loaded(name, image)
         return hip.load_kernel(name, image)
 
     def unload_module(self, module: int) -> None:

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rocm_perf_triton import hip
+from rocm_perf_triton import hip, log
 
 _INTEGERS = {
     "i1": ctypes.c_int8, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32,
@@ -99,6 +99,7 @@ class Launcher:
     """What Triton calls with a grid, a stream, a function and the kernel's arguments."""
 
     def __init__(self, source: Any, metadata: Any) -> None:
+        log.made_by(source, metadata)
         self.signature = tuple(source.signature.values())
         self.threads = metadata.num_warps * metadata.warp_size
         self.shared = metadata.shared

@@ -1,0 +1,70 @@
+"""What to try next, in Triton's words, for a kernel that Triton compiled.
+
+From AMD's guide to optimising Triton kernels for MI300X: spills, LDS and registers against waves,
+1,024 workgroups or more, wide loads, and 16 before 32 for the matrix instruction. Each sentence
+carries the number it rests on.
+"""
+
+from __future__ import annotations
+
+from rocm_perf_lab.analyze.keys import KernelKey
+from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
+from rocm_perf_lab.arch.occupancy import Occupancy
+from rocm_perf_lab.trace.model import KernelSymbol
+from rocm_perf_lab.trace.triton_log import parameters_of
+
+_ENOUGH_WORKGROUPS = 1024
+_JUST_OVER = 1.15  # registers over the next step: within the compiler's reach
+_WORTH_A_WORD = 0.02  # of the waves' time
+
+
+def advice(
+    symbol: KernelSymbol,
+    key: KernelKey,
+    occupancy: Occupancy,
+    att: ThreadTraceFinding | None = None,
+) -> tuple[str, ...]:
+    """Sentences, the surest first; empty for a kernel that is not Triton's."""
+    made = parameters_of(symbol.name)
+    if "num_warps" not in made:
+        return ()
+    blocks = [name for name in made if name.upper().startswith("BLOCK")]
+    smaller = f"a smaller {' or '.join(blocks[:3])}" if blocks else "smaller blocks"
+    found = []
+    if symbol.scratch_bytes:
+        found.append(
+            f"It spills: {symbol.scratch_bytes} bytes a lane go to memory. Try {smaller}, or more "
+            f"than num_warps={made['num_warps']}."
+        )
+    stages = made.get("num_stages", "0")
+    if "lds" in occupancy.limiters and key.lds_bytes:
+        less = (
+            f", or fewer than num_stages={stages}" if stages.isdigit() and int(stages) > 1 else ""
+        )
+        found.append(
+            f"LDS ({key.lds_bytes:,} bytes a workgroup) allows {occupancy.waves_per_simd:g} waves "
+            f"per SIMD. Try {smaller}{less}."
+        )
+    step, used = occupancy.steps.get("vgpr"), symbol.total_vgprs
+    if step and used and "vgpr" in occupancy.limiters and used <= _JUST_OVER * step.at_most:
+        found.append(
+            f"{used} registers are just over a step: at {step.at_most} it would have "
+            f"{step.gives:g} waves per SIMD. Try waves_per_eu={step.gives:g}, which asks the "
+            "compiler to stay below."
+        )
+    if 0 < key.workgroups < _ENOUGH_WORKGROUPS:
+        found.append(
+            f"The grid has {key.workgroups:,} programs, and MI300X wants 1,024 or more. Try "
+            f"{smaller}, or split the reduction over programs."
+        )
+    narrow = [a for a in att.accesses if "narrow" in a.kinds] if att else []
+    if narrow and narrow[0].share >= _WORTH_A_WORD:
+        where = f" ({narrow[0].source})" if narrow[0].source else ""
+        found.append(
+            f"{narrow[0].isa.split(None, 1)[0]}{where} loads less than 16 bytes a lane. Let the "
+            "fastest dimension be contiguous and its block a multiple of 16 bytes, or say so with "
+            "tl.multiple_of and tl.max_contiguous."
+        )
+    if made.get("matrix_instr_nonkdim") == "32":
+        found.append("matrix_instr_nonkdim=32 is set: 16 is usually quicker on MI300X.")
+    return tuple(found)
