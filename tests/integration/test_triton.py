@@ -87,9 +87,33 @@ def test_a_profile_shows_one_configuration_and_what_made_it(cache: Path, tmp_pat
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     profile = json.loads(done.stdout)
-    kernel = profile["kernels"][0]
+    kernel = {**profile["kernels"][0], **profile["kernels"][0]["kernel"]}
     assert kernel["name"].startswith("matmul [BLOCK_M=") and "num_stages=" in kernel["name"]
     assert "matrix_instr_nonkdim=16" in kernel["name"] and kernel["dispatches"] == 1
     assert profile["resources"]["lds_bytes"] > 0, "Triton's LDS is dynamic"
     assert any("programs, and MI300X wants" in s for s in profile["bottleneck"]["next_steps"])
     assert (tmp_path / ".rocpd_profile" / "latest").resolve().name.endswith("-matmul")
+
+
+def test_a_kernel_is_tuned_over_a_space_verified_and_resumed(cache: Path, tmp_path: Path) -> None:
+    space = tmp_path / "space.json"
+    rows = [{"SLICE": 32, "FORGET": 0}, {"SLICE": 128, "FORGET": 0}, {"SLICE": 32, "FORGET": 1}]
+    space.write_text(json.dumps([*({**r, "num_stages": 2} for r in rows),
+                                 {"SLICE": 512, "FORGET": 0, "num_stages": 2}]))  # fmt: skip
+    words = ["autotune", "--triton", f"{PROGRAMS / 'tunable.py'}:product", "--space", space,
+             "--cache", "kept.jsonl", "--device", "virtual", "--json"]  # fmt: skip
+    environment = {"TRITON_CACHE_DIR": str(cache), "PYTHONWARNINGS": "ignore"}
+    done = rocm_perf(*words, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    by_slice = {
+        (e["configuration"]["SLICE"], e["configuration"]["FORGET"]): e for e in found["evaluations"]
+    }
+    assert by_slice[32, 1]["status"] == "wrong" and "float32" in by_slice[32, 1]["reason"]
+    assert by_slice[512, 0]["status"] == "ruled_out" and "LDS" in by_slice[512, 0]["reason"]
+    assert found["best"]["time_ms"] == min(by_slice[n, 0]["time_ms"] for n in (32, 128))
+    assert found["best"]["triton_config"].startswith('triton.Config({"SLICE": ')
+    assert found["time_source"] == "modelled" and found["ruled_out"] == 1
+    again = rocm_perf(*words, cwd=tmp_path, env=environment)
+    assert json.loads(again.stdout)["best"] == found["best"]
+    assert " ms\n" not in again.stderr, "nothing is measured twice"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from rocm_perf_lab.cli.autotune_triton import run_triton
 from rocm_perf_lab.errors import BadInput, GateFailed, UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +51,19 @@ def autotune(
             metavar="CMD",
             help='What to run, e.g. "./kernel --bm {BLOCK_M}"; values fill in the braces.',
         ),
+    ] = None,
+    triton: Annotated[
+        str | None,
+        typer.Option(
+            "--triton",
+            metavar="FILE:KERNEL",
+            help="Tune a Triton kernel of a Python program, over --space or its own configs; what "
+            "follows -- is the program's.",
+        ),
+    ] = None,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- ARGS]...", help="With --triton.", show_default=False),
     ] = None,
     simulate: Annotated[
         Path | None,
@@ -156,6 +170,15 @@ def autotune(
     promising ones are measured next; the leaders are measured again until the best is certain.
     Ctrl-C ends the run with the best so far and exit code 130.
     """
+    if triton is not None:
+        if cmd_template is not None or simulate is not None or build is not None:
+            raise UsageError("--triton runs the program itself: no --cmd-template, no --build")
+        run_triton(
+            triton, tuple(arguments or ()), space, cache, device, workers, json=json, quiet=quiet
+        )
+        return
+    if arguments:
+        raise UsageError(f"{arguments[0]}: arguments go with --triton")
     with _one_thread():
         from rocm_perf_lab.autotune import document, search, tune
 

@@ -116,7 +116,7 @@ class _Memory:
         self.address = hip.malloc(size)
 
     def __del__(self) -> None:
-        if getattr(self, "address", 0):
+        if getattr(self, "address", 0) and hip is not None:  # it goes first at exit
             hip.release(self.address)
 
 

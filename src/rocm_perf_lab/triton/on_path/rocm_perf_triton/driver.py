@@ -60,7 +60,7 @@ class Cache:
         self.address = hip.malloc(_BENCHMARK_CACHE_BYTES)
 
     def __del__(self) -> None:
-        if getattr(self, "address", 0):
+        if getattr(self, "address", 0) and hip is not None:  # it goes first at exit
             hip.release(self.address)
 
     def data_ptr(self) -> int:
@@ -129,7 +129,7 @@ class Block:
         self.address = hip.malloc(size)
 
     def __del__(self) -> None:
-        if getattr(self, "address", 0):
+        if getattr(self, "address", 0) and hip is not None:  # it goes first at exit
             hip.release(self.address)
 
     def data_ptr(self) -> int:
