@@ -6,8 +6,6 @@ name where the note has none: `void k<float>(float const*, int)`.
 
 from __future__ import annotations
 
-import re
-
 from rocm_perf_lab.schema.capture import Dispatch, KernelArgument
 
 _OPEN, _CLOSE = "(<[{", ")>]}"
@@ -15,8 +13,8 @@ _OPEN, _CLOSE = "(<[{", ")>]}"
 
 def signature_types(demangled: str) -> list[str]:
     """The parameter types in a demangled name; empty where it shows none."""
-    text = re.sub(r"( const| volatile| &+|\[clone [^\]]*\]|\.[\w.]+)*$", "", demangled.strip())
-    if not text.endswith(")"):
+    text = demangled[: demangled.rfind(")") + 1]  # what follows is a clone's mark
+    if not text:
         return []
     depth, at = 0, len(text)
     while at:

@@ -16,7 +16,9 @@ import numpy as np
 from rocm_perf_lab import __version__, statistics
 from rocm_perf_lab.device.discover import Device
 from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.replay import builds
 from rocm_perf_lab.replay import session as sessions
+from rocm_perf_lab.replay.causes import causes
 from rocm_perf_lab.replay.compare import TYPES, element_type
 from rocm_perf_lab.replay.format import MANIFEST, Capture, find_capture, open_capture
 from rocm_perf_lab.replay.session import ORIGINAL, ReplaySession, RunResult, Tell
@@ -122,7 +124,11 @@ def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
             overhead_us=_overhead(result, replay.timing),
             restored_bytes=result.written_bytes,
             output=_output(result, options),
-            notes=list(dict.fromkeys([*capture.manifest.notes, *result.notes])),
+            notes=list(
+                dict.fromkeys(
+                    [*capture.manifest.notes, *result.notes, *_reasons(capture, options, result)]
+                )
+            ),
         )
 
 
@@ -180,6 +186,22 @@ def _output(result: RunResult, options: Options) -> Output:
         else any(o["digest"] != outcomes[0]["digest"] for o in outcomes),
         differences=[OutputDifference(**row) for row in worst["differences"]],
     )
+
+
+def _reasons(capture: Capture, options: Options, result: RunResult) -> list[str]:
+    """Why outputs may differ from run to run, where they do."""
+    if all(
+        sample.outcome and sample.outcome["verdict"] == "identical" for sample in result.samples
+    ):
+        return []
+    if not options.recopy:
+        return []
+    data = (
+        builds.find(options.hsaco, capture.dispatch)
+        if options.hsaco is not None
+        else capture.kernel_hsaco()
+    )
+    return causes(*builds.check(data, capture.dispatch, "the kernel"))
 
 
 def reserve_check(path: Path | None, device_name: str | None = None) -> ReserveDocument:
