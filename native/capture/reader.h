@@ -11,7 +11,7 @@ namespace capture {
 
 class Reader {
  public:
-  static constexpr uint64_t kMost = 1 << 20;  // at once: what is read stays in the cache
+  static constexpr uint64_t kMost = 4 << 20;  // at once
 
   Reader();
   ~Reader();

@@ -21,6 +21,7 @@ from rocm_perf_lab.device.target import Target, choose
 from rocm_perf_lab.errors import BadInput, MissingTool, Refused, UsageError
 from rocm_perf_lab.replay import finish, native_log
 from rocm_perf_lab.replay.format import ROOT
+from rocm_perf_lab.replay.hash_ahead import hashing
 from rocm_perf_lab.schema.capture import CaptureDocument
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance
 from rocm_perf_lab.virtual import native
@@ -62,9 +63,13 @@ def capture_program(options: Options, tell: Tell = lambda _: None) -> Made:
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     with _new_folder(options.out, Path(program).name) as new:
         try:
-            outcome = _run(program, options, target, new.folder, tell)
+            with hashing(new.folder) as hashes:
+                outcome = _run(program, options, target, new.folder, tell)
             manifest = finish.finish(
-                new.folder, _provenance(target, started, new.folder), compress=options.compress
+                new.folder,
+                _provenance(target, started, new.folder),
+                compress=options.compress,
+                hashed=hashes.known(),
             )
         except OSError as error:
             raise BadInput(

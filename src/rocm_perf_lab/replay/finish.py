@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_object
@@ -24,6 +24,7 @@ from rocm_perf_lab.schema.capture import (
     QueueInfo,
     Region,
     Segment,
+    StoredFile,
 )
 from rocm_perf_lab.schema.common import Provenance
 
@@ -33,8 +34,17 @@ _UNSET = 0xFFFFFFFF  # a queue made without asking for segment sizes
 _MULTIGRID_BYTES = 48  # what hidden_multigrid_sync_arg points to (docs/hostcall.md)
 
 
-def finish(folder: Path, provenance: Provenance, *, compress: bool = False) -> CaptureDocument:
-    """Complete the files in the folder; the manifest is the last of them."""
+def finish(
+    folder: Path,
+    provenance: Provenance,
+    *,
+    compress: bool = False,
+    hashed: Mapping[str, StoredFile] | None = None,
+) -> CaptureDocument:
+    """Complete the files in the folder; the manifest is the last of them.
+
+    `hashed`: data files whose hashes are known already.
+    """
     log = native_log.read(folder)
     reasons: list[str] = list(log.problems)
     notes: list[str] = []
@@ -77,6 +87,7 @@ def finish(folder: Path, provenance: Provenance, *, compress: bool = False) -> C
         code_objects=code_objects,
         reasons=reasons,
         notes=notes,
+        hashed={} if compress else hashed or {},
     )
 
 

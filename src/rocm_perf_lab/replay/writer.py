@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -157,9 +157,10 @@ def seal(
     code_objects: Sequence[LoadedCodeObject],
     reasons: Sequence[str] = (),
     notes: Sequence[str] = (),
+    hashed: Mapping[str, StoredFile] | None = None,
 ) -> CaptureDocument:
     """Hash what is in the folder and write the manifest: from now on it is a capture."""
-    files = stored_files(folder)
+    files = stored_files(folder, hashed or {})
     manifest = CaptureDocument(
         provenance=provenance,
         complete=not reasons,
@@ -175,13 +176,17 @@ def seal(
     return manifest
 
 
-def stored_files(folder: Path) -> dict[str, StoredFile]:
+def stored_files(folder: Path, hashed: Mapping[str, StoredFile]) -> dict[str, StoredFile]:
+    """Every file in the folder with its hash; those in `hashed` are not read again."""
     names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
 
     def stored(name: str) -> StoredFile:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
         try:
             size = os.fstat(descriptor).st_size
+            known = hashed.get(name)
+            if known is not None and known.bytes == size:
+                return known
             return StoredFile(bytes=size, sha256=hash_descriptor(descriptor))
         finally:
             os.close(descriptor)
