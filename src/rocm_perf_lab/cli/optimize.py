@@ -158,6 +158,9 @@ def optimize(
         _print(done.document)
         for line in done.written:
             print(line)
+    if not done.document.accepted and (apply or patch or bundle):
+        print("nothing was accepted: there is nothing to write", file=sys.stderr)
+        raise typer.Exit(1)
 
 
 def _print(document: OptimizeDocument) -> None:

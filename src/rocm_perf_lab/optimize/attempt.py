@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.device.clocks import compute_clocks_mhz
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize import code_guard, result_check, static_guard
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
-from rocm_perf_lab.optimize.measure import Measured, clocks_differ, measure
+from rocm_perf_lab.optimize.measure import Measured, measure
 from rocm_perf_lab.optimize.patch import make_patch
+from rocm_perf_lab.optimize.program_guard import check_program, instructions
 from rocm_perf_lab.optimize.proposal import MAX_REPAIRS, Context, Proposal, Proposer
 from rocm_perf_lab.optimize.target import Target
 from rocm_perf_lab.schema.optimize import Interval, Iteration, KernelResources, Stage
@@ -153,7 +153,9 @@ def _stages(
         return replace(outcome, stage="code_guard", reason=error.reason)
     if reason := code_guard.check_interface(before, after, symbol):
         return replace(outcome, stage="code_guard", reason=reason)
-    if kernel.code == previous.code:
+    if reason := check_program(original.program, built.program, symbol):
+        return replace(outcome, stage="code_guard", reason=reason)
+    if instructions(kernel.code) == instructions(previous.code):
         return replace(
             outcome, stage="code_guard", reason="the compiler makes the same instructions of it"
         )
@@ -217,7 +219,6 @@ def _first(reason: str, log: str) -> str:
 
 
 def _gated(outcome: Outcome, target: Target, best: Best, image: bytes, bar: Bar) -> Outcome:
-    clocks = compute_clocks_mhz()
     try:
         with target.open_session() as session:
             a = session.load(best.built.code_of(target.symbol).elf.data)
@@ -234,9 +235,8 @@ def _gated(outcome: Outcome, target: Target, best: Best, image: bytes, bar: Bar)
     except PerfLabError as error:
         return replace(outcome, stage="gate", reason=f"it could not be timed: {error.message}")
     outcome = replace(outcome, measured=found)
-    implausible = found.implausible or clocks_differ(clocks, compute_clocks_mhz())
     if found.gate.verdict != "faster":
         return replace(outcome, stage="gate", reason=f"{found.gate.verdict}: {found.gate.reason}")
-    if implausible:
-        return replace(outcome, stage="gate", reason=f"implausible: {implausible}")
+    if found.implausible:
+        return replace(outcome, stage="gate", reason=f"implausible: {found.implausible}")
     return replace(outcome, stage="accepted", reason=found.gate.reason)

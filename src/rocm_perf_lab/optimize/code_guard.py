@@ -65,7 +65,6 @@ def check_interface(before: CodeObject, after: CodeObject, symbol: str) -> str |
         new = has[name]
         for what, left, right in (
             ("kernarg layout", _layout(old), _layout(new)),
-            ("kernarg size", old.kernarg_bytes, new.kernarg_bytes),
             ("wave size", old.wave_size, new.wave_size),
         ):
             if left != right:

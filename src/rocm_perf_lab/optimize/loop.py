@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import shutil
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,14 @@ from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, PerfLabError, UsageError
 from rocm_perf_lab.optimize import find_source, measure
-from rocm_perf_lab.optimize.attempt import Bar, Best, Outcome, attempt, finite
-from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built, Recipe
+from rocm_perf_lab.optimize.attempt import Best, Outcome, attempt
+from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
 from rocm_perf_lab.optimize.claims import Claim, capture_of, keep_images
 from rocm_perf_lab.optimize.context import build_context
+from rocm_perf_lab.optimize.options import Clock, Options
 from rocm_perf_lab.optimize.patch import make_patch
-from rocm_perf_lab.optimize.proposal import Context, Policy, Proposal, Proposer
-from rocm_perf_lab.optimize.proposers import Wanted
+from rocm_perf_lab.optimize.proposal import Context, Proposal, Proposer
+from rocm_perf_lab.optimize.record import kernel_outcome, measured_before, told
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.optimize.target import Target, make_target, ranked
 from rocm_perf_lab.optimize.whole_program import WholeTime, whole_time
@@ -32,37 +31,8 @@ from rocm_perf_lab.schema.common import DeviceInfo, Provenance
 from rocm_perf_lab.schema.optimize import EndToEnd, Iteration, KernelOutcome, OptimizeDocument
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 from rocm_perf_lab.schema.prompt import PromptAttempt
-from rocm_perf_lab.statistics import GateResult
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Options:
-    program: Path
-    arguments: tuple[str, ...]
-    sources: tuple[Path, ...]
-    recipe: Recipe
-    policy: Policy
-    kernel: str | None
-    max_iterations: int
-    budget_s: float
-    bar: Bar
-    device: str
-
-
-@dataclass
-class Clock:
-    budget_s: float
-    started: float = field(default_factory=time.monotonic)
-
-    @property
-    def left_s(self) -> float:
-        return self.budget_s - (time.monotonic() - self.started)
-
-    def text(self) -> str:
-        left = max(0, int(self.left_s))
-        return f"{left // 60}m{left % 60:02d}s left"
 
 
 class Search:
@@ -227,6 +197,7 @@ class Search:
         builder: Builder,
         before: WholeTime,
     ) -> Best:
+        start = best
         attempts: list[PromptAttempt] = []
         accepted: list[Outcome] = []
         tried: set[str] = set()
@@ -238,7 +209,7 @@ class Search:
                 outcome = self._tried(
                     proposal, context, target, original, best, builder, before, path
                 )
-                attempts.append(_told(outcome))
+                attempts.append(told(outcome))
                 if outcome.accepted:
                     assert outcome.built is not None
                     accepted.append(outcome)
@@ -248,7 +219,22 @@ class Search:
                     break
             if not progressed:
                 break
-        self.outcomes.append(self._final(target, original, best, accepted))
+        if not accepted:
+            self.outcomes.append(kernel_outcome(target, 0, None))
+            return start
+        try:
+            found = self._final(target, original, best, accepted)
+        except PerfLabError as error:
+            self._note(f"{target.name}: the result could not be measured: {error.message}")
+            found = None
+        if found is None or found.gate.verdict != "faster" or found.implausible:
+            # Each step was proved, the whole was not: then nothing is.
+            self.claims = [c for c in self.claims if c.number != target.number]
+            if found is not None:
+                self._note(f"{target.name}: dropped, original against result: {found.gate.reason}")
+            self.outcomes.append(kernel_outcome(target, 0, None))
+            return start
+        self.outcomes.append(kernel_outcome(target, len(accepted), found))
         return best
 
     def _proposals(self, context: Context, tried: set[str]) -> Iterator[Proposal]:
@@ -335,7 +321,7 @@ class Search:
         found = replace(proposal, source=text)
         outcome = Outcome(
             found, known["stage"], known["reason"], known["diff"], known["repairs"],
-            seconds=known["seconds"], measured=_measured(known),
+            seconds=known["seconds"], measured=measured_before(known),
         )  # fmt: skip
         if not outcome.accepted:
             return outcome
@@ -346,47 +332,31 @@ class Search:
 
     def _final(
         self, target: Target, original: Built, best: Best, accepted: Sequence[Outcome]
-    ) -> KernelOutcome:
+    ) -> measure.Measured:
         """The claim: original against final, measured as such and not multiplied together."""
-        found = None
-        if accepted:
-            self.tell(f"{_short(target.name)}: measuring the original against the result")
-            rules = [o.proposal.provenance.get("rule") for o in accepted]
-            # The widest margin that one of the changes asks for.
-            rule = max(rules, key=lambda r: measure.error_of(r))
-            with target.open_session() as session:
-                a = session.load(original.code_of(target.symbol).elf.data)
-                b = session.load(best.built.code_of(target.symbol).elf.data)
-                found = measure.measure(
-                    session, a, b, min_speedup=self.options.bar.min_speedup,
-                    confidence=self.options.bar.confidence, rule=rule, floor_ns=target.floor_ns,
-                )  # fmt: skip
-                timing = session.timing
-            before, after, capture = keep_images(
-                self.space.folder,
-                target.number,
-                original.code_of(target.symbol).elf.data,
-                best.built.code_of(target.symbol).elf.data,
-            )
-            self.claims.append(
-                Claim(
-                    number=target.number, kernel=target.name, symbol=target.symbol, rule=rule,
-                    speedup=found.gate.speedup, min_speedup=self.options.bar.min_speedup,
-                    confidence=self.options.bar.confidence, floor_ns=target.floor_ns,
-                    timing=timing, before=before, after=after, capture=capture,
-                )
+        self.tell(f"{_short(target.name)}: measuring the original against the result")
+        rules = [o.proposal.provenance.get("rule") for o in accepted]
+        rule = max(rules, key=measure.error_of)  # the widest margin one of the changes asks for
+        before = original.code_of(target.symbol).elf.data
+        after = best.built.code_of(target.symbol).elf.data
+        bar = self.options.bar
+        with target.open_session() as session:
+            a, b = session.load(before), session.load(after)
+            found = measure.measure(
+                session, a, b, min_speedup=bar.min_speedup, confidence=bar.confidence, rule=rule,
+                floor_ns=target.floor_ns,
             )  # fmt: skip
-        return KernelOutcome(
-            kernel=target.name,
-            critical_path_score=target.score,
-            share=target.share,
-            accepted=len(accepted),
-            speedup=found.gate.speedup if found else None,
-            confidence_interval=finite(found.gate.interval) if found else None,
-            baseline_ms=found.a_median_ns / 1e6 if found else None,
-            final_ms=found.b_median_ns / 1e6 if found else None,
-            notes=list(target.plan.notes),
-        )
+            timing = session.timing
+        hashes = keep_images(self.space.folder, target.number, before, after)
+        self.claims.append(
+            Claim(
+                number=target.number, kernel=target.name, symbol=target.symbol, rule=rule,
+                speedup=found.gate.speedup, min_speedup=bar.min_speedup,
+                confidence=bar.confidence, floor_ns=target.floor_ns, timing=timing,
+                before=hashes[0], after=hashes[1], capture=hashes[2],
+            )
+        )  # fmt: skip
+        return found
 
     # ---- bookkeeping
 
@@ -468,28 +438,6 @@ class Search:
         )
 
 
-def _told(outcome: Outcome) -> PromptAttempt:
-    return PromptAttempt(
-        title=outcome.proposal.title, stage=outcome.stage, accepted=outcome.accepted,
-        reason=outcome.reason, diff=outcome.diff,
-    )  # fmt: skip
-
-
-def _measured(known: Mapping[str, Any]) -> measure.Measured | None:
-    samples, gate = known.get("samples_ns"), known.get("gate")
-    if not samples or not gate:
-        return None
-    low, high = known["confidence_interval"]
-    result = GateResult(
-        gate["verdict"], known["speedup"], (low or 0.0, high if high is not None else float("inf")),
-        len(samples["a"]), gate["reason"], gate["modelled"],
-    )  # fmt: skip
-    return measure.Measured(
-        result, tuple(samples["a"]), tuple(samples["b"]), tuple(samples["cold_a"]),
-        tuple(samples["cold_b"]),
-    )  # fmt: skip
-
-
 def _architecture(device: str) -> str:
     wanted = None if device in ("auto", "rocm") else device
     return discover.choose(wanted).architecture
@@ -516,25 +464,3 @@ def _short(name: str) -> str:
 
 def _tail(log: str) -> str:
     return "\n  ".join(log.strip().splitlines()[-12:])
-
-
-def settings_of(options: Options, proposer: Wanted) -> dict[str, Any]:
-    """What makes two runs the same search; also the ledger's first entry."""
-    texts = {str(path): digest(find_source.read_text(path)) for path in options.sources}
-    program = options.program.resolve()
-    return json.loads(  # type: ignore[no-any-return]
-        json.dumps(
-            {
-                "program": str(program),
-                "arguments": options.arguments,
-                "sources": texts,
-                "build": options.recipe.words,
-                "proposer": [proposer.name, proposer.model, proposer.base_url],
-                "policy": options.policy,
-                "kernel": options.kernel,
-                "min_speedup": options.bar.min_speedup,
-                "confidence": options.bar.confidence,
-                "device": options.device,
-            }
-        )
-    )

@@ -20,6 +20,8 @@ from rocm_perf_lab.replay.session import ORIGINAL, ReplayFailed, ReplaySession, 
 
 LEAST_FURTHER_SETS = 3
 REPEATS = 2  # of each build on each set
+# A candidate that takes so much longer than the original is not going to be faster.
+LEAST_LIMIT_S, SLOWER = 20.0, 30
 # Seeds of ROCM_PERF_VIRTUAL_WAVES; a GPU interleaves as it likes, and there repeating has to do.
 INTERLEAVINGS = (1, 2, 7)
 
@@ -56,6 +58,7 @@ class Plan:
     poisoned: tuple[str, ...]  # buffers it only writes
     left_out: Mapping[str, str] = field(default_factory=dict)  # set -> why
     blocked: str | None = None  # why nothing can be checked at all
+    run_s: float = 0.0  # what the original took, host time
 
     @property
     def notes(self) -> list[str]:
@@ -81,6 +84,7 @@ def prepare(open_session: OpenSession) -> Plan:
         if found.verdict(ORIGINAL) != "identical" and (why := _unequal(found, ORIGINAL)):
             return Plan((), (), blocked=f"the original does not repeat its captured result: {why}")
         every = input_sets.buffers(session.capture)
+        run_s = found.wall_s
     outputs = _only_written(open_session, [b for b in every if b.written])
     usable: list[InputSet] = []
     left_out: dict[str, str] = {}
@@ -100,7 +104,7 @@ def prepare(open_session: OpenSession) -> Plan:
                 left_out[inputs.name] = why
     finally:
         session.close()
-    return Plan(tuple(usable), tuple(b.name for b in outputs), left_out)
+    return Plan(tuple(usable), tuple(b.name for b in outputs), left_out, run_s=run_s)
 
 
 def _enter(session: ReplaySession, inputs: InputSet) -> None:
@@ -137,8 +141,11 @@ def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:
         try:
             with _session(open_session, seed) as session:
                 candidate = session.load(image)
+                usual = session.timeout_s
                 for inputs in sets:
+                    session.timeout_s = usual
                     _enter(session, inputs)
+                    session.timeout_s = max(LEAST_LIMIT_S, SLOWER * plan.run_s)
                     found = session.run([candidate] * REPEATS)
                     name = f"{inputs.name}{where}"
                     results.append(_judged(name, found, candidate))

@@ -18,7 +18,8 @@ from rocm_perf_lab.optimize.attempt import Bar
 from rocm_perf_lab.optimize.build import code_objects, default_recipe, parse_recipe
 from rocm_perf_lab.optimize.bundle import write_bundle
 from rocm_perf_lab.optimize.find_source import find_source, has_lines, read_text
-from rocm_perf_lab.optimize.loop import Options, Search, settings_of
+from rocm_perf_lab.optimize.loop import Search
+from rocm_perf_lab.optimize.options import Options, settings_of
 from rocm_perf_lab.optimize.patch import apply as apply_text
 from rocm_perf_lab.optimize.proposal import Policy
 from rocm_perf_lab.optimize.proposers import Wanted, make_proposer
@@ -106,7 +107,7 @@ def optimize(asked: Asked, tell: Tell) -> Done:
         proposer = make_proposer(wanted_proposer, tell, asked.budget_s, exchanges)
         if space.resumed:
             tell(f"going on with {space.folder}")
-        box = _box(kind, space, sources, program, asked.budget_s)
+        box = _box(kind, space, sources, program, architecture, asked.budget_s)
         search = Search(options, proposer, box, space, tell)
         before = {path: read_text(path) for path in sources}
         document = search.run()
@@ -138,11 +139,16 @@ def _sandbox(asked: Asked, warnings: list[str]) -> sandbox.Kind:
 
 
 def _box(
-    kind: sandbox.Kind, space: Workspace, sources: tuple[Path, ...], program: Path, budget_s: float
+    kind: sandbox.Kind,
+    space: Workspace,
+    sources: tuple[Path, ...],
+    program: Path,
+    architecture: str,
+    budget_s: float,
 ) -> Sandbox:
     if real_hipcc() is None:
         # Compiled once and kept: inside the sandbox the cache cannot be written.
-        device_library(find_toolchain(), "gfx942")
+        device_library(find_toolchain(), architecture)
     here = Path.cwd().resolve()
     seen = {path.parent for path in sources} | {program.parent}
     if here not in (Path.home(), Path("/")):

@@ -1,0 +1,86 @@
+"""How a program is built and its source found, without a compiler."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.errors import BadInput, UsageError
+from rocm_perf_lab.optimize.build import default_recipe, parse_recipe
+from rocm_perf_lab.optimize.find_source import read_text
+from rocm_perf_lab.optimize.run import parse_time
+from rocm_perf_lab.optimize.workspace import open_workspace
+
+
+def test_a_command_is_split_without_a_shell() -> None:
+    recipe = parse_recipe("hipcc -O3 -DNAME='a b' $(evil) {source} -o {output}; rm -rf x")
+    words = recipe.fill([Path("/w/k.cpp"), Path("/s/other.cpp")], Path("/w/out"))
+    assert words == [
+        "hipcc", "-O3", "-DNAME=a b", "$(evil)", "/w/k.cpp", "/s/other.cpp", "-o", "/w/out;", "rm",
+        "-rf", "x",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hipcc {source}", "hipcc {output}", "hipcc '{source} {output}"]
+)
+def test_a_command_that_cannot_build_is_a_usage_error(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_recipe(text)
+
+
+def test_our_own_compiler_is_this_very_program() -> None:
+    assert parse_recipe("rocm-perf hipcc {source} -o {output}").words[:3] == (
+        sys.executable,
+        "-m",
+        "rocm_perf_lab",
+    )
+    assert "--offload-arch=gfx942" in default_recipe("gfx942").words
+
+
+def test_flags_that_change_how_the_source_reads_are_known() -> None:
+    recipe = parse_recipe("hipcc -O2 -g -DA=1 -I inc -std=c++20 {source} -o {output} -lm")
+    assert recipe.flags == ("-O2", "-DA=1", "-I", "inc", "-std=c++20")
+    assert parse_recipe("make SRC={source} OUT={output}").flags == ()
+
+
+def test_a_source_that_is_not_text_is_bad_input(tmp_path: Path) -> None:
+    path = tmp_path / "k.cpp"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(BadInput, match="UTF-8"):
+        read_text(path)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400)])
+def test_times(text: str, seconds: float) -> None:
+    assert parse_time(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "10", "0s", "-1m", "ten minutes", "1e3s"])
+def test_no_times(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_time(text)
+
+
+def test_an_unfinished_run_with_the_same_settings_is_taken_up(tmp_path: Path) -> None:
+    first = open_workspace(tmp_path, "k", {"source": "a"})
+    kept = first.keep_source("text")
+    first.ledger.append("attempt", {})
+    other = open_workspace(tmp_path, "k", {"source": "a"})
+    assert other.folder != first.folder  # the first is still at work
+    other.ledger.append("end", {})
+    other.ledger.close()
+    first.ledger.close()
+    again = open_workspace(tmp_path, "k", {"source": "a"})
+    assert (again.folder, again.resumed) == (first.folder, True)
+    assert again.source(kept) == "text"
+    again.ledger.append("end", {})
+    again.ledger.close()
+    fresh = open_workspace(tmp_path, "k", {"source": "a"})
+    assert not fresh.resumed
+    fresh.ledger.close()
+    changed = open_workspace(tmp_path, "k", {"source": "b"})
+    assert not changed.resumed
+    changed.ledger.close()

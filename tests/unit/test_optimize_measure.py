@@ -1,0 +1,130 @@
+"""Timing two builds: what counts as faster, and what is not believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rocm_perf_lab.arch.load import gpu
+from rocm_perf_lab.optimize.measure import (
+    KIND_OF_RULE,
+    MODEL_ERROR,
+    Measured,
+    error_of,
+    measure,
+    write_floor_ns,
+)
+from rocm_perf_lab.replay.session import RunResult, Sample
+
+A, B = 1, 2
+Times = Callable[[int, int, bool, np.random.Generator], float]  # build, dispatch, cold
+
+
+class Session:
+    """Stands for a replay whose dispatches take the times a test wants."""
+
+    def __init__(self, times: Times, timing: str = "measured") -> None:
+        self.timing, self._times, self._rng = timing, times, np.random.default_rng(3)
+        self.dispatches = 0
+
+    def run(self, order: Sequence[int], *, compare: bool, flush: bool = False) -> RunResult:
+        samples = []
+        for build in order:
+            ns = self._times(build, self.dispatches, flush, self._rng)
+            samples.append(Sample(build, ns, 0.0, None))
+            self.dispatches += 1
+        return RunResult(tuple(samples), 0.0, 0, 0, ())
+
+
+def found(times: Times, timing: str = "measured", **more: Any) -> Measured:
+    options: dict[str, Any] = {"min_speedup": 1.02, "confidence": 0.95, "rule": "unroll", **more}
+    return measure(Session(times, timing), A, B, **options)  # type: ignore[arg-type]
+
+
+def noisy(gain: float, noise: float = 0.01) -> Times:
+    def times(build: int, at: int, cold: bool, rng: np.random.Generator) -> float:
+        return 50e3 * (1 + noise * rng.standard_normal()) / (gain if build == B else 1)
+
+    return times
+
+
+def test_a_real_gain_is_found_in_few_pairs() -> None:
+    result = found(noisy(1.2))
+    assert result.gate.verdict == "faster"
+    assert result.implausible is None
+    assert len(result.a_ns) < 60
+    assert result.a_median_ns > result.b_median_ns
+
+
+def test_nothing_is_found_where_nothing_is() -> None:
+    assert found(noisy(1.0)).gate.verdict == "same"
+    assert found(noisy(0.8)).gate.verdict == "slower"
+
+
+def test_a_gain_of_the_warm_cache_alone_is_not_believed() -> None:
+    def times(build: int, at: int, cold: bool, rng: np.random.Generator) -> float:
+        return {(A, False): 100.0, (B, False): 76.0, (A, True): 200.0, (B, True): 900.0}[
+            build, cold
+        ]
+
+    assert "cold" in (found(times).implausible or "")
+
+
+def test_less_time_than_the_results_need_to_be_written_is_not_believed() -> None:
+    assert "written" in (found(noisy(50.0), floor_ns=5e3).implausible or "")
+
+
+def test_a_clock_that_moved_is_noticed() -> None:
+    def times(build: int, at: int, cold: bool, rng: np.random.Generator) -> float:
+        clock = 1.0 if at < 14 else 0.7
+        return 50e3 / clock / (1.3 if build == B else 1)
+
+    assert "clock" in (found(times).implausible or "")
+
+
+def test_a_modelled_time_is_taken_once_and_needs_the_model_s_margin() -> None:
+    for gain, rule, verdict in (
+        (1.15, "unroll", "faster"),
+        (1.15, "vector_loads", "inconclusive"),
+        (1.15, None, "inconclusive"),
+        (1.3, "restrict+vector_loads", "faster"),
+        (1.05, "unroll", "inconclusive"),
+    ):
+        result = found(noisy(gain, 0.0), "modelled", rule=rule)
+        assert (result.gate.verdict, result.gate.modelled) == (verdict, True)
+        assert len(result.a_ns) == 1
+
+
+def test_joined_rules_take_the_larger_margin() -> None:
+    assert error_of("unroll") < error_of("unroll+prefetch") == error_of("prefetch")
+    assert error_of("something new") == max(MODEL_ERROR.values())
+
+
+def test_every_rule_with_the_smaller_margin_exists() -> None:
+    from pathlib import Path
+
+    import rocm_perf_lab.optimize.rules as rules
+
+    texts = "".join(p.read_text("utf-8") for p in Path(rules.__file__).parent.glob("*.py"))
+    for name in KIND_OF_RULE:
+        assert f'"{name}"' in texts, name
+
+
+def test_the_margins_are_the_published_ones() -> None:
+    from tests.support.hip_build import REPOSITORY
+
+    page = (REPOSITORY / "docs" / "virtual-model.md").read_text("utf-8")
+    table = page.split("### Error of a speed-up")[1]
+    for error in MODEL_ERROR.values():
+        assert f"| {error:.0%} |".replace("%", " %") in table
+
+
+def test_the_floor_is_bytes_over_the_fastest_memory() -> None:
+    mi300x = gpu("mi300x")
+    fastest = max(mi300x.datasheet[level].value for level in ("l2", "mall", "hbm")
+                  if level in mi300x.datasheet)  # fmt: skip
+    assert write_floor_ns(mi300x, 1_000_000) == pytest.approx(1_000_000 / fastest)
+    assert write_floor_ns(None, 1_000_000) == 0
