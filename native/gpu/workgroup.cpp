@@ -138,6 +138,8 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
   }
   const uint32_t lds_bytes = std::max(launch.group_bytes, limits.lds_bytes);
   lds.assign(lds_bytes + kZeros, 0);
+  // What no wave wrote is left over from another workgroup: a NaN, or -1.
+  if (limits.wave_order) std::fill_n(lds.begin(), lds_bytes, uint8_t{0xFF});
   states.assign(live, State::Ready);
   writes.assign(live, 0);
   passed.assign(live, 0);
@@ -249,7 +251,7 @@ Stop WorkgroupContext::ask_host(Wave& wave, const Launch& launch) {
 WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limits& limits, const AddressSpace& memory,
                                                const std::atomic<bool>& cancelled) {
   uint64_t used = 0, turns = 0;
-  Interleaving order{observer ? 0 : limits.wave_order, shape.waves()};
+  Interleaving order{limits.wave_order, shape.waves()};
   set_at_host(false);
   while (true) {
     bool progress = false, slept = false, asked = false;

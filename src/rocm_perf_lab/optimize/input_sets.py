@@ -22,6 +22,9 @@ from rocm_perf_lab.schema.capture import Region
 
 POISON = 0xFF  # a NaN in every floating-point format, -1 in every integer
 OTHER_POISON = 0x7F
+# One for each further set, so that a kernel that looks at what is there sees something else each
+# time: large, small and positive, small and negative, zero.
+STALE = (OTHER_POISON, 0x3C, 0xBC, 0x00)
 GUARD = 0xA5
 MAX_CHANGED_BYTES = 1 << 30  # of one set; larger buffers keep their captured values
 _LOOKED_AT = 1 << 20  # bytes of a buffer that tell what it holds
@@ -112,11 +115,11 @@ def input_sets(capture: Capture, outputs: Sequence[Buffer], seed: int = 0) -> It
     yield InputSet("captured, outputs poisoned", poison(outputs))
     if not data:
         # Nothing may be changed but what must not matter: stale memory and its surroundings.
-        for byte in (0x00, OTHER_POISON, 0x3C):
+        for byte in STALE:
             name = f"captured, stale memory {byte:#04x}"
             yield InputSet(name, poison(outputs, byte), byte ^ 0xFF)
         return
-    for name, draw in _DRAWS.items():
+    for (name, draw), stale in zip(_DRAWS.items(), STALE, strict=True):
         rng = np.random.default_rng([seed, len(name), sum(name.encode())])
         left = MAX_CHANGED_BYTES
         changes: list[Change] = []
@@ -125,7 +128,7 @@ def input_sets(capture: Capture, outputs: Sequence[Buffer], seed: int = 0) -> It
                 continue
             left -= buffer.size
             changes.append(Replace(buffer.address, _drawn(capture, buffer, rng, draw)))
-        yield InputSet(name, (*changes, *poison(outputs)))
+        yield InputSet(name, (*changes, *poison(outputs, stale)))
 
 
 def _drawn(capture: Capture, buffer: Buffer, rng: np.random.Generator, draw: Draw) -> bytes:
