@@ -35,9 +35,9 @@ lint: $(STAMP)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 
-# Triton, for the tests that run its kernels; they are skipped where it has no wheel.
+# Triton and hip-python, for the tests that run Python GPU programs; skipped where they have no wheel.
 triton: $(STAMP)
-	$(BIN)/python -c 'import triton' 2>/dev/null || $(BIN)/python -m pip install --quiet 'triton>=3.4,<3.10' || true
+	$(BIN)/python -c 'import sys, importlib.util as u; sys.exit(not (u.find_spec("triton") and u.find_spec("hip")))' 2>/dev/null || $(BIN)/python -m pip install --quiet 'triton>=3.4,<3.10' 'hip-python>=6.4,<11' || true
 
 test: lint native toolchain triton
 	$(BIN)/python -m pytest -n 2 -m "not slow"
