@@ -11,7 +11,7 @@ from rocm_perf_lab.analyze.runtime import Stability
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.collect.run_folder import write_file
-from rocm_perf_lab.schema import analysis, dag, profile, roofline, thread_trace
+from rocm_perf_lab.schema import analysis, dag, profile, roofline, thread_trace, timeline
 from rocm_perf_lab.schema.common import Document, Provenance, to_json
 from rocm_perf_lab.workflow.findings import Findings
 from rocm_perf_lab.workflow.profile_document import (
@@ -29,6 +29,7 @@ class Documents:
     dag: dag.DagDocument | None = None
     analysis: analysis.AnalysisDocument | None = None
     thread_trace: thread_trace.ThreadTraceDocument | None = None
+    timeline: timeline.TimelineDocument | None = None
 
     def files(self) -> Mapping[str, Document]:
         named = {
@@ -37,6 +38,7 @@ class Documents:
             "dag.json": self.dag,
             "analysis.json": self.analysis,
             "thread_trace.json": self.thread_trace,
+            "timeline.json": self.timeline,
         }
         return {name: document for name, document in named.items() if document is not None}
 
@@ -74,6 +76,11 @@ def to_documents(findings: Findings, provenance: Provenance) -> Documents:
         dag=dag.to_document(findings.dag, provenance),
         analysis=analysis.to_document(findings.kernels, provenance, contexts, findings.notes),
         thread_trace=(thread_trace.to_document(findings.att, provenance) if findings.att else None),
+        timeline=(
+            timeline.to_document(findings.dag.timeline, provenance)
+            if findings.dag.timeline is not None and not findings.serialised
+            else None
+        ),
     )
 
 

@@ -14,6 +14,7 @@ from rocm_perf_lab.schema.dag import DagDocument
 from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.schema.roofline import RooflineDocument
 from rocm_perf_lab.schema.thread_trace import ThreadTraceDocument
+from rocm_perf_lab.schema.timeline import TimelineDocument
 from rocm_perf_lab.workflow.documents import Documents
 
 D = TypeVar("D", bound=Document)
@@ -31,6 +32,7 @@ def load_documents(folder: Path) -> Documents:
         dag=read_document(folder / "dag.json", DagDocument),
         analysis=read_document(folder / "analysis.json", AnalysisDocument),
         thread_trace=read_document(folder / "thread_trace.json", ThreadTraceDocument),
+        timeline=read_document(folder / "timeline.json", TimelineDocument),
     )
 
 

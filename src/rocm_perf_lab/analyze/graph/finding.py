@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rocm_perf_lab.analyze.graph.model import Ints
+
 
 @dataclass(frozen=True)
 class EdgeCount:
@@ -80,6 +82,39 @@ class HostOperator:
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """Rows by start. `name` is that of the largest part of a block; `count` how many it holds."""
+
+    start: Ints
+    duration: Ints  # from the first start to the last end
+    busy: Ints  # sum of the durations inside
+    name: Ints
+    count: Ints
+    on_path: Ints  # how many of them are on the critical path
+
+
+@dataclass(frozen=True)
+class Lane:
+    label: str
+    is_copy: bool
+    operations: int
+    busy_ns: int
+    blocks: Blocks
+
+
+@dataclass(frozen=True)
+class Timeline:
+    span_ns: int
+    names: tuple[str, ...]  # kernels, kinds of copy, then causes of waiting
+    kernel_names: int
+    copy_names: int
+    lanes: tuple[Lane, ...]
+    lanes_left_out: int
+    path: Blocks  # operations and, between them, what was waited for
+    merged_below_ns: int  # operations shorter than this may be merged with their neighbours
+
+
+@dataclass(frozen=True)
 class DagFinding:
     scope: str  # "host-and-device" | "device-only" | "serialised" | "empty"
     nodes: int
@@ -97,3 +132,4 @@ class DagFinding:
     reasons: Mapping[str, str]
     notes: tuple[str, ...]
     host_operators: tuple[HostOperator, ...] = ()  # where operators are recorded, longest first
+    timeline: Timeline | None = field(default=None, compare=False)  # a document of its own

@@ -18,6 +18,7 @@ from rocm_perf_lab.analyze.graph.model import Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.operations import Operations, operations
 from rocm_perf_lab.analyze.graph.path import Path, host_intervals, runs, walk
 from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, slack
+from rocm_perf_lab.analyze.graph.timeline import timeline
 from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS, Scenarios, unchanged
 from rocm_perf_lab.analyze.operators import NO_OPERATOR, self_times
 from rocm_perf_lab.trace.model import Trace
@@ -67,6 +68,7 @@ def build_and_solve(run: Trace) -> DagFinding:
         reasons=reasons,
         notes=_notes(run, graph, ops),
         host_operators=_host_operators(run, graph, ops, path),
+        timeline=timeline(run, graph, ops, path) if len(ops) else None,
     )
 
 

@@ -1,0 +1,60 @@
+"""timeline.json: the run as it is drawn, with neighbours too short to be seen merged."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from rocm_perf_lab.analyze.graph.finding import Blocks, Timeline
+from rocm_perf_lab.schema.common import Document, Model, Provenance
+
+Block = tuple[int, int, int, int, int, int]
+_BLOCK = "rows of start_ns, duration_ns, busy_ns, name (index), operations, of them on the path"
+
+
+class TimelineLane(Model):
+    label: str
+    is_copy: bool
+    operations: int
+    busy_ns: int
+    blocks: list[Block] = Field(description=_BLOCK)
+
+
+class TimelineDocument(Document):
+    span_ns: int
+    names: list[str] = Field(description="kernels, then kinds of copy, then causes of waiting")
+    kernel_names: int = Field(description="how many of names are kernels")
+    copy_names: int
+    lanes: list[TimelineLane]
+    lanes_left_out: int = Field(description="the least busy ones")
+    path: list[Block] = Field(description=f"the critical path: {_BLOCK}")
+    merged_below_ns: int = Field(
+        description="operations shorter than this may be merged with their neighbours; 0: none is"
+    )
+
+
+def to_document(found: Timeline, provenance: Provenance) -> TimelineDocument:
+    return TimelineDocument(
+        provenance=provenance,
+        span_ns=found.span_ns,
+        names=list(found.names),
+        kernel_names=found.kernel_names,
+        copy_names=found.copy_names,
+        lanes=[
+            TimelineLane(
+                label=lane.label,
+                is_copy=lane.is_copy,
+                operations=lane.operations,
+                busy_ns=lane.busy_ns,
+                blocks=_rows(lane.blocks),
+            )
+            for lane in found.lanes
+        ],
+        lanes_left_out=found.lanes_left_out,
+        path=_rows(found.path),
+        merged_below_ns=found.merged_below_ns,
+    )
+
+
+def _rows(b: Blocks) -> list[Block]:
+    columns = (b.start, b.duration, b.busy, b.name, b.count, b.on_path)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
