@@ -69,6 +69,7 @@ ALLOWED: dict[str, set[str]] = {
         "statistics",
         "analyze",
         "schema",
+        "report",
         "collect",
         "codeobject",
         "device",

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rocm_perf_lab.cli.output import print_profile
+from rocm_perf_lab.cli.output import print_profile, write_page
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.collect import run_folder
 from rocm_perf_lab.errors import BadInput
@@ -79,6 +79,10 @@ def analyze(
         Path,
         typer.Option("--out", metavar="DIR", help="Where the run's folder with its files goes."),
     ] = Path(run_folder.ROOT),
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Also write an HTML report there."),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print only JSON (profile.json) on stdout.")
     ] = False,
@@ -92,6 +96,7 @@ def analyze(
     new folder under .rocpd_profile/ (`latest` points to it).
     """
     from rocm_perf_lab import workflow
+    from rocm_perf_lab.workflow.report import report_html
 
     with progress(quiet) as tell:
         documents = workflow.analyze_files(
@@ -104,6 +109,8 @@ def analyze(
         )
         with run_folder.new_run(out, "analyze") as run:
             workflow.write_documents(documents, run.folder)
+    if report is not None:
+        write_page(report, report_html(documents, run.final))
     print_profile(documents.profile, run.final, json, quiet, details)
 
 

@@ -227,9 +227,10 @@ def autotune(
     asked = document.Asked(budget=budget, metric="recorded" if simulate else metric)
     result = document.document(job, tuned, asked, _provenance(job, tuned.evaluations, started))
     if report is not None:
-        from rocm_perf_lab.autotune.page import write_page
+        from rocm_perf_lab.cli.output import write_page
+        from rocm_perf_lab.report.autotune_page import render
 
-        write_page(result, report)
+        write_page(report, render(result))
     _print(result, json, quiet)
     if tuned.interrupted:
         raise typer.Exit(INTERRUPTED)

@@ -24,6 +24,7 @@ PROGRAM = "rocm-perf"
 COMMANDS: dict[str, tuple[str, str]] = {
     "profile": ("rocm_perf_lab.cli.profile", "Run a program under rocprofv3: what limits it?"),
     "analyze": ("rocm_perf_lab.cli.analyze", "The same for existing traces; needs no GPU."),
+    "report": ("rocm_perf_lab.cli.report", "Write a run as one HTML page."),
     "compare": ("rocm_perf_lab.cli.compare", "Is B faster than A? With a gate for CI."),
     "arch": ("rocm_perf_lab.cli.arch", "Show the numbers the verdicts rest on, with sources."),
     "explain": ("rocm_perf_lab.cli.explain", "Say what a bottleneck verdict means."),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
+from rocm_perf_lab.collect.run_folder import write_file
+from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.report.text import summary
 from rocm_perf_lab.report.units import milliseconds
 from rocm_perf_lab.schema.common import to_json
@@ -39,6 +41,13 @@ def print_rich(content: RenderableType) -> None:
         console.print(content)
     # Table cells are padded; a pipe should not see it.
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in text.get().splitlines()))
+
+
+def write_page(path: Path, html: str) -> None:
+    try:
+        write_file(path, html)
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror}") from None
 
 
 def warn_unstable(document: ProfileDocument) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rocm_perf_lab.cli.analyze import Ceilings, DetailsOption, Select, SelectOption
-from rocm_perf_lab.cli.output import print_profile
+from rocm_perf_lab.cli.output import print_profile, write_page
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.collect import run_folder
 from rocm_perf_lab.errors import UsageError
@@ -70,6 +70,10 @@ def profile(
             help="No profiler: time the program by the host's clock; the rest stays null.",
         ),
     ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Also write an HTML report there."),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print only JSON (profile.json) on stdout.")
     ] = False,
@@ -85,6 +89,7 @@ def profile(
     """
     from rocm_perf_lab import workflow
     from rocm_perf_lab.replay import microscope
+    from rocm_perf_lab.workflow.report import report_html
 
     if capture is not None:
         if program is not None or kernel is not None or no_rocprof:
@@ -103,6 +108,8 @@ def profile(
         )
         with progress(quiet) as tell:
             documents, folder = microscope.profile_capture(replayed, out, tell)
+        if report is not None:
+            write_page(report, report_html(documents, folder))
         print_profile(documents.profile, folder, json, quiet)
         return
     if program is None:
@@ -123,4 +130,6 @@ def profile(
     with progress(quiet) as tell, run_folder.new_run(out, label) as run:
         documents = workflow.profile_program(options, run.folder, tell)
         workflow.write_documents(documents, run.folder)
+    if report is not None:
+        write_page(report, report_html(documents, run.final))
     print_profile(documents.profile, run.final, json, quiet, details)

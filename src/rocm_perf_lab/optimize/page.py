@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from rocm_perf_lab.report.page import environment
+from rocm_perf_lab.report import page
 from rocm_perf_lab.schema.optimize import Interval, OptimizeDocument
 
 
 def render(document: OptimizeDocument) -> str:
-    return (
-        environment("rocm_perf_lab.optimize")
-        .get_template("page.html.j2")
-        .render(d=document, diff=_diff(document.patch), us=microseconds, interval=interval_text)
+    return page.render(
+        "optimize.html.j2",
+        title=f"Optimize: {document.program}",
+        d=document,
+        diff=_diff(document.patch),
+        us=microseconds,
+        interval=interval_text,
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
+from rocm_perf_lab.collect import kept_runs
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.analysis import AnalysisDocument
 from rocm_perf_lab.schema.common import Document
@@ -15,11 +18,35 @@ from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.schema.roofline import RooflineDocument
 from rocm_perf_lab.schema.thread_trace import ThreadTraceDocument
 from rocm_perf_lab.schema.timeline import TimelineDocument
+from rocm_perf_lab.workflow.analyze import analyze_files
 from rocm_perf_lab.workflow.documents import Documents
 
 D = TypeVar("D", bound=Document)
 
 MOST_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Opened:
+    documents: Documents
+    folder: Path | None  # of the kept run; None: analysed just now
+    name: str
+
+
+def open_run(
+    paths: Sequence[str],
+    root: Path,
+    att: Sequence[Path] = (),
+    tell: Callable[[str], None] = lambda _: None,
+) -> Opened:
+    """A kept run by name or folder, the latest if nothing is named, or traces analysed now."""
+    if len(paths) < 2 and not att:
+        here = Path(paths[0]) if paths else None
+        if here is None or (here / kept_runs.MAIN_FILE).is_file() or not here.exists():
+            folder = kept_runs.find(paths[0] if paths else None, root)
+            return Opened(load_documents(folder), folder, folder.resolve().name)
+    found = analyze_files([Path(path) for path in paths], att=att, tell=tell)
+    return Opened(found, None, Path((*paths, *map(str, att))[0]).stem)
 
 
 def load_documents(folder: Path) -> Documents:

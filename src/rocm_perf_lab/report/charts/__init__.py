@@ -1,0 +1,1 @@
+"""Charts as inline SVG: each module turns a document into positions; a template draws them."""
