@@ -131,6 +131,7 @@ def test_hovering_tells_the_numbers(browser: Chromium, page: Path) -> None:
     assert "memory" in text(browser, ".isa tr[data-waits]")
 
 
+@pytest.mark.slow
 @browser_needed
 def test_a_hundred_thousand_dispatches_open_at_once(browser: Chromium, large: Path) -> None:
     assert large.stat().st_size < 1_000_000
