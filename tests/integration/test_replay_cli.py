@@ -134,6 +134,19 @@ def test_diff_names_the_argument_and_the_first_element(
     assert "the first f32 is [0]: 2.0 -> 3.0" in done.stdout  # after
 
 
+def test_a_capture_is_profiled_without_its_program(captured: Path, tmp_path: Path) -> None:
+    done = rocm_perf(
+        "profile", "--capture", captured, "--runs", "1", "--no-counters", "--json",
+        "--device", "virtual", cwd=tmp_path, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["kernel"]["name"].startswith("twice")
+    assert document["kernels"][0]["dispatches"] == 3
+    assert document["provenance"]["device"]["kind"] == "virtual"
+    assert complaint(rocm_perf("profile", "--capture", captured, "./app", cwd=tmp_path), 2)
+
+
 def test_bad_options_are_usage_errors(captured: Path, tmp_path: Path) -> None:
     for words in (("--verify", "soon"), ("--dtype", "f33"), ("--iterations", "0")):
         assert rocm_perf("replay", "full-vm", captured, *words, cwd=tmp_path).returncode == 2

@@ -123,6 +123,12 @@ def test_without_recopy_an_in_place_kernel_works_on_its_own_output(session: Repl
     assert session.run([ORIGINAL]).verdict() == "identical"  # the state is put back
 
 
+def test_flushed_caches_are_not_faster(session: ReplaySession) -> None:
+    warm = session.run([ORIGINAL] * 3).gpu_ns()[-1]
+    cold = session.run([ORIGINAL] * 2, flush=True).gpu_ns()[-1]
+    assert cold > warm
+
+
 def test_builds_are_measured_in_turn_on_the_same_state(
     session: ReplaySession, built: dict[str, CodeObject]
 ) -> None:
