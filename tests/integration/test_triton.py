@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -24,6 +25,21 @@ def test_the_language_kernel_by_kernel_against_numpy(cache: Path) -> None:
     assert "ok gluon" in lines and "ok dots_of_every_type" in lines
     printed = [line for line in lines if "value" in line]
     assert len(printed) >= 64, "device_print prints every element"
+
+
+def test_kernels_of_models_against_numpy(cache: Path) -> None:
+    done = run_python(cache, PROGRAMS / "model_kernels.py")
+    assert done.stdout.count("ok ") == 8
+
+
+def test_cuda_tensors_of_torchs_cpu_build(cache: Path) -> None:
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("needs torch, the CPU build")
+    words = ["run", "--device", "virtual", sys.executable, "-W", "ignore"]
+    done = rocm_perf(
+        *words, PROGRAMS / "with_torch.py", cwd=cache, env={"TRITON_CACHE_DIR": str(cache)}
+    )
+    assert "torch and Triton agree" in done.stdout, done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in EXAMPLES.glob("*.py")))

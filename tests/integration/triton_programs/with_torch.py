@@ -1,0 +1,66 @@
+"""Torch's CPU build with `cuda` tensors: they live where both torch and kernels can use them."""
+
+import torch
+import triton
+import triton.language as tl
+
+DEVICE = triton.runtime.driver.active.get_active_torch_device()
+
+
+@triton.jit
+def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+
+@triton.jit
+def double_kernel(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+
+@triton.jit
+def hidden_kernel(pointers, out, N: tl.constexpr):
+    source = tl.load(pointers + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    i = tl.arange(0, N)
+    tl.store(out + tl.program_id(0) * N + i, tl.load(source + i))
+
+
+def add(x, y):
+    out = torch.empty_like(x)
+    assert x.device == DEVICE and y.device == DEVICE and out.device == DEVICE
+    add_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, out, x.numel(), BLOCK=1024)
+    return out
+
+
+torch.manual_seed(0)
+x, y = torch.rand(5000, device=DEVICE), torch.rand(5000, device="cuda")
+assert x.is_cuda and torch.equal(add(x, y), x + y)
+z = torch.rand(5000)
+assert not z.is_cuda and torch.equal(add(x, z.cuda()), x + z.to("cuda:0"))
+
+kept = z.to("cuda")
+double_kernel[(1,)](kept, 1000, BLOCK=1024)
+assert torch.equal(kept.cpu()[:1000], z[:1000] * 2), "a copy on the device is a copy"
+snapshot = kept.cpu()
+double_kernel[(1,)](kept, 1000, BLOCK=1024)
+assert torch.equal(snapshot[:1000] * 2, kept.cpu()[:1000]), "and so is one on the host"
+
+plain = torch.nn.Linear(16, 16).weight.data
+before = plain.clone()
+double_kernel[(1,)](plain, 256, BLOCK=256)
+assert plain.device.type == "cpu" and torch.equal(plain, before * 2), "copied there and back"
+
+rows = [torch.randn(64, device="cuda") for _ in range(3)]
+pointers = torch.tensor([row.data_ptr() for row in rows], device="cuda")
+out = torch.zeros(3, 64, device="cuda")
+hidden_kernel[(3,)](pointers, out, N=64)
+assert torch.equal(out, torch.stack(rows))
+
+assert (
+    torch.cuda.is_available() and torch.cuda.get_device_properties(0).multi_processor_count == 304
+)
+assert triton.testing.do_bench(lambda: add(x, y)) < 0.1
+torch.set_default_device("cuda")
+assert torch.arange(8).device == DEVICE
+print("torch and Triton agree")
