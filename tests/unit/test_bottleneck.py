@@ -193,6 +193,37 @@ def test_lds_without_conflicts_can_still_be_the_limit() -> None:
     assert profiled(valu=0.3, lds=0.85, conflicts=0.02, wait=0.5).label == "lds_bound"
 
 
+@pytest.mark.parametrize(
+    ("conflicts", "unaligned", "rule", "advice"),
+    [
+        (0.6, 0.0, "lds_bank_conflicts", "different banks"),
+        (0.03, 0.85, "lds_unaligned", "multiple of the access width"),
+        (0.02, 0.02, "lds_saturated", "float4"),
+    ],
+)
+def test_conflicts_unaligned_stalls_and_useful_traffic_are_three_numbers(
+    conflicts: float, unaligned: float, rule: str, advice: str
+) -> None:
+    """LDS in use 95 % of the time; what is useful of it is what is left."""
+    cycles = 21_000.0  # 10 us at 2.1 GHz
+    active = 0.95 * cycles * 304
+    counters = {
+        "GRBM_GUI_ACTIVE": [cycles] * 8,
+        "SQ_WAVES": 1024.0,
+        "SQ_LDS_IDX_ACTIVE": active,
+        "SQ_LDS_BANK_CONFLICT": conflicts * active,
+        "SQ_LDS_UNALIGNED_STALL": unaligned * active,
+    }
+    trace = TraceBuilder().dispatch("k", 0, 10_000, counters=counters).build()
+    finding = roofline(join(None, [trace]), gpu(trace.agents[0]))
+    useful = 1 - conflicts - unaligned
+    assert finding.kernels[0].metric("lds_useful") == pytest.approx(0.95 * useful)
+    assert finding.kernels[0].levels["lds"].bytes == pytest.approx(useful * active * 128)
+    (found,) = analyze_kernels(trace, finding, gpu(trace.agents[0]))
+    assert (found.verdict.label, found.verdict.rule) == ("lds_bound", rule)
+    assert any(advice in step for step in found.verdict.next_steps)
+
+
 def test_a_thousand_empty_launches_are_launch_bound() -> None:
     found = profiled(
         2.5, valu=0.0, wait=0.3, waves_per_cu=0.01, workgroups=1, launches=100, gap_us=6

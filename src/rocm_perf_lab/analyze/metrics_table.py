@@ -58,6 +58,12 @@ ROWS: tuple[tuple[str, str, str], ...] = (
 )
 
 
+_PARTS = ("_rate", "_share", "_time", "_busy", "_fill", "_useful", "occupancy", "_lanes", "_cus")
+SHARES = frozenset(
+    name for _, name, _ in ROWS if name.endswith(_PARTS) or name in ("coalescing", "occupancy")
+)
+
+
 @dataclass(frozen=True)
 class Row:
     group: str

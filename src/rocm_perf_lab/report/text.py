@@ -84,7 +84,9 @@ def _head(profile: ProfileDocument) -> Text:
     if any(details):
         text.append(f" ({', '.join(filter(None, details))})")
     if device.kind == "virtual":
-        text.append("  VIRTUAL GPU: times and counters are modelled", style="bold yellow")
+        timed = profile.runtime_ms is not None
+        what = "times and counters are modelled" if timed else "nothing here is a GPU's time"
+        text.append(f"  VIRTUAL GPU: {what}", style="bold yellow")
     return text
 
 
@@ -163,7 +165,9 @@ def _metrics_table(profile: ProfileDocument) -> Table:
         if row.group != group:
             table.add_row(Text(row.group, style="bold"), "", "")
             group = row.group
-        value = "-" if row.value is None else value_with_unit(row.value, row.unit)
+        value = "-"
+        if row.value is not None:
+            value = percent(row.value) if row.share else value_with_unit(row.value, row.unit)
         table.add_row(f"  {row.title}", value, row.formula or row.reason or "")
     table.expand = True
     return table
@@ -173,6 +177,8 @@ def _run_facts(profile: ProfileDocument) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if profile.runtime_ms is not None:
         spread = _spread(profile.stability)
+        if "serialised" in profile.runtime_source:
+            spread += ", serialised by counting"
         rows.append(("Runtime", f"{milliseconds(profile.runtime_ms)} of kernel time{spread}"))
     if profile.host_wall_ms is not None:
         wall = f"{milliseconds(profile.host_wall_ms)}, whole program, by the host's clock"
@@ -195,7 +201,7 @@ def _where(run: WhereTheTimeGoes) -> str:
     if run.runtime_kernel_share is not None and run.runtime_kernel_share >= 0.05:
         text += f"; {percent(run.runtime_kernel_share)} of the kernels' time is the runtime's own"
     if run.collective_share is not None and run.collective_share >= 0.01:
-        text += f"; {percent(run.collective_share)} of it is collectives"
+        text += f"; collectives are {percent(run.collective_share)} of the kernels' time"
     return text
 
 

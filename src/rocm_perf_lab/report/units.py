@@ -22,4 +22,5 @@ def value_with_unit(value: float, unit: str) -> str:
             if value >= size:
                 return f"{value / size:.4g} {prefix}"
         return f"{value:.4g} B"
-    return f"{value:.4g}" if unit == "1" else f"{value:,.4g} {unit}"
+    number = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+    return number if unit == "1" else f"{number} {unit}"

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.metrics import Value
-from rocm_perf_lab.analyze.metrics_table import Row
+from rocm_perf_lab.analyze.metrics_table import SHARES, Row
 from rocm_perf_lab.analyze.roofline import KernelRoofline, Level, RooflineFinding
 from rocm_perf_lab.schema.common import Document, Model, Provenance
 
@@ -40,6 +40,7 @@ class MetricRow(Model):
     title: str
     value: float | None
     unit: str
+    share: bool = Field(default=False, description="a part of a whole, 0 to 1")
     reason: str | None = Field(description="why the value is null")
     formula: str | None
     counters: list[str]
@@ -128,6 +129,7 @@ def metric_rows(rows: Sequence[Row]) -> list[MetricRow]:
             title=row.title,
             value=row.value.value,
             unit=row.value.unit,
+            share=row.name in SHARES,
             reason=row.value.reason,
             formula=row.value.formula,
             counters=list(row.value.counters),

@@ -57,15 +57,26 @@ def analyze_files(
     if not paths:
         if not att:
             raise BadInput("there is nothing to analyze", hint="give trace files or --att DIR")
-        paths = [folder for folder in att if holds_traces(folder)]
-        if not paths:
+        recording = _recorded_with(att)
+        if recording is None:
             gpu = load.gpu(wanted.gpu) if wanted.gpu else None
             return thread_trace_documents(read_att(att, tell), gpu)
-    att = att or [path for path in paths if holds_thread_traces(path)]
-    tell(f"reading {len(paths)} input{'s' * (len(paths) != 1)}")
-    recording = group(read_inputs(paths))
+    else:
+        att = att or [path for path in paths if holds_thread_traces(path)]
+        tell(f"reading {len(paths)} input{'s' * (len(paths) != 1)}")
+        recording = group(read_inputs(paths))
     one_program(recording.timing_runs)
     return analyze_recording(recording, read_att(att, tell), wanted, tell=tell)
+
+
+def _recorded_with(att: Sequence[Path]) -> Recording | None:
+    """The dispatches recorded beside thread traces; None where there are none to be had."""
+    try:
+        recording = group(read_inputs([folder for folder in att if holds_traces(folder)]))
+    except BadInput:
+        return None
+    traces = (*recording.timing_runs, *recording.counter_passes)
+    return recording if any(len(trace.dispatches) for trace in traces) else None
 
 
 def read_att(

@@ -290,6 +290,9 @@ def profile_without_trace(
 ) -> profile.ProfileDocument:
     """Without a profiler only the host's clock speaks; whatever needs a trace is null."""
     why = "no trace: --no-rocprof"
+    if provenance.device.kind == "virtual":
+        emulated = "The program ran on a virtual GPU: this is the emulation's time, not a GPU's."
+        notes = [emulated, *notes]
     return _bare(provenance, None, why, dict.fromkeys(_NEEDS_A_TRACE, why)).model_copy(
         update={
             "host_wall_ms": wall.median_ms,
