@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rocm_perf_lab.schema.profile import WhereTheTimeGoes
 from support.analysis import documents
+from support.cli import rocm_perf
 from support.traces import TraceBuilder
 
 US = 1_000
@@ -129,3 +132,11 @@ def test_an_off_path_kernel_is_not_the_dominant_one_however_long_it_runs_in_all(
         trace.dispatch("beside", i * 80 * US, i * 80 * US + 79 * US, stream=3)
     found = documents(trace.build()).profile
     assert found.kernel is not None and found.kernel.name == "path"
+
+
+def test_a_verdict_on_a_run_is_explained(tmp_path: Path) -> None:
+    done = rocm_perf("explain", "copy_bound", cwd=tmp_path)
+    assert done.returncode == 0 and "Copies are the largest part" in done.stdout
+    both = rocm_perf("explain", "launch_bound", cwd=tmp_path).stdout
+    assert "launch_bound: of a run" in both and "rule launch_overhead" in both
+    assert "{level}" not in rocm_perf("explain", "memory_bandwidth_bound", cwd=tmp_path).stdout

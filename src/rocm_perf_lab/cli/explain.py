@@ -11,7 +11,7 @@ import typer
 
 from rocm_perf_lab.analyze.rules import LABELS, Rule, RuleSet, rule_set
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.schema.arch import RuleCondition, RuleText, RuleTexts, rule_text
+from rocm_perf_lab.schema.arch import RuleCondition, RuleText, RuleTexts, RunRuleText, rule_text
 from rocm_perf_lab.schema.common import to_json
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -41,19 +41,26 @@ def explain(
         return
     chosen = list(rules.rules) if rule is None else _find(rule, rules)
     texts = [rule_text(r, rules) for r in chosen]
+    of_run = [
+        RunRuleText(label=label, meaning=text.meaning, next_steps=list(text.next_steps))
+        for label, text in rules.run.texts.items()
+        if rule in (None, label)
+    ]
     if json:
-        sys.stdout.write(to_json(RuleTexts(stages=list(rules.stages), rules=texts)))
+        stages = list(rules.stages)
+        sys.stdout.write(to_json(RuleTexts(stages=stages, rules=texts, run=of_run)))
     elif rule is None:
         print(_listing(rules))
     else:
-        print("\n\n".join(_page(text, rules) for text in texts))
+        pages = [_run_page(text) for text in of_run] + [_page(text, rules) for text in texts]
+        print("\n\n".join(pages))
 
 
 def _find(name: str, rules: RuleSet) -> list[Rule]:
     found = [r for r in rules.rules if name in (r.name, r.label)]
-    if found or name == "unknown":
+    if found or name == "unknown" or name in rules.run.texts:
         return found
-    names = [*LABELS, *(r.name for r in rules.rules)]
+    names = [*LABELS, *rules.run.texts, *(r.name for r in rules.rules)]
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]}?" if near else "`rocm-perf explain` lists the rules"
     raise UsageError(f"no rule or label called {name}", hint=hint)
@@ -65,7 +72,17 @@ def _listing(rules: RuleSet) -> str:
         lines.append(f"{stage}:")
         members = [r for r in rules.rules if r.stage == stage]
         lines += [f"  {r.name:24} {r.label}" for r in members]
-    return "\n".join([*lines, "", "otherwise:", f"  {'(no rule)':24} unknown"])
+    run = [f"  {label}" for label in rules.run.texts]
+    return "\n".join(
+        [*lines, "", "otherwise:", f"  {'(no rule)':24} unknown", "", "of a run as a whole:", *run]
+    )
+
+
+def _run_page(text: RunRuleText) -> str:
+    steps = [_wrapped(f"- {step}", "  ") for step in text.next_steps]
+    return "\n".join(
+        [f"{text.label}: of a run", "", _wrapped(text.meaning), "", "What to do:", *steps]
+    )
 
 
 def _page(text: RuleText, rules: RuleSet) -> str:

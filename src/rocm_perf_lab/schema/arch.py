@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rocm_perf_lab.analyze.rules import Condition, Confidence, Label, Rule, RuleSet
+from rocm_perf_lab.analyze.rules import Condition, Confidence, Label, Rule, RuleSet, RunLabel
 from rocm_perf_lab.arch.model import Gpu, Quantity
 from rocm_perf_lab.schema.common import Model
 
@@ -76,10 +76,19 @@ class RuleText(Model):
     next_steps: list[str]
 
 
+class RunRuleText(Model):
+    """What a verdict on a run as a whole means."""
+
+    label: RunLabel
+    meaning: str
+    next_steps: list[str]
+
+
 class RuleTexts(Model):
     schema_version: Literal["1.0"] = "1.0"
     stages: list[str]
     rules: list[RuleText]
+    run: list[RunRuleText] = []
 
 
 def sourced(numbers: dict[str, Quantity]) -> dict[str, Sourced]:
@@ -124,7 +133,7 @@ def rule_text(rule: Rule, rules: RuleSet) -> RuleText:
         rule=rule.name,
         label=rule.label,
         stage=rule.stage,
-        meaning=rule.meaning,
+        meaning=rule.meaning.replace("{level}", "level of memory nearest its ceiling"),
         all=shown(rule.all),
         any=shown(rule.any),
         unless=shown(rule.unless),
