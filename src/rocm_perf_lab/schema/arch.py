@@ -88,7 +88,7 @@ class RuleTexts(Model):
     schema_version: Literal["1.0"] = "1.0"
     stages: list[str]
     rules: list[RuleText]
-    run: list[RunRuleText] = []
+    run: list[RunRuleText] = Field(default=[], description="verdicts on a run as a whole")
 
 
 def sourced(numbers: dict[str, Quantity]) -> dict[str, Sourced]:
