@@ -36,13 +36,11 @@ def proposer(
     record: Path | None = None,
     told: Told | None = None,
     budget_s: float = 30.0,
-    replay: Path | None = None,
     model: str = "small",
 ) -> LlmProposer:
     made = LlmProposer(
         endpoint(model, server.url, {"ROCM_PERF_LLM_KEY": KEY}),
         record=record,
-        replay=replay,
         tell=told if told is not None else Told(),
         budget_s=budget_s,
     )
@@ -219,13 +217,15 @@ def test_a_run_is_replayed_offline_byte_for_byte(tmp_path: Path) -> None:
     told = Told()
     with llm_server(Reply(status=429), Reply("nonsense"), Reply(answer(FASTER, KERNEL))) as server:
         live = asked(proposer(server, record=tmp_path))
-        url = server.url
-    gone = Server(url, [])
-    replayed = asked(proposer(gone, replay=tmp_path, told=told))
+    # The server is gone, and no key is known.
+    replaying = LlmProposer.replaying(tmp_path, told, 30.0)
+    replayed = asked(replaying)
     assert replayed == live and len(live) == 2
     assert not any("sending" in line for line in told)
     with pytest.raises(BadInput, match="not recorded"):
-        asked(proposer(gone, replay=tmp_path, model="another"))
+        asked(replaying)
+    with pytest.raises(BadInput, match="no recorded"):
+        LlmProposer.replaying(tmp_path / "elsewhere", told, 30.0)
 
 
 def test_no_key_is_ever_recorded(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from rocm_perf_lab.optimize import rules
 from rocm_perf_lab.optimize.proposal import Policy, Proposal
-from rocm_perf_lab.optimize.rules.kernel_tree import evaluate, read_kernel
+from rocm_perf_lab.optimize.rules.constants import evaluate
+from rocm_perf_lab.optimize.rules.kernel_tree import read_kernel
 from rocm_perf_lab.optimize.static_guard import check
 from rocm_perf_lab.schema.prompt import PromptAttempt
 from support.catalogue import PROGRAMS, context

@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("rocm_perf_lab.cli.replay", "Run a captured kernel again, alone; compare captures."),
     "autotune": ("rocm_perf_lab.cli.autotune", "Find the fastest configuration of a program."),
     "optimize": ("rocm_perf_lab.cli.optimize", "Make kernels faster; keep only what is proved."),
+    "prompt": ("rocm_perf_lab.cli.prompt", "Show what a language model would be sent."),
     "ledger": ("rocm_perf_lab.cli.ledger", "What an optimiser run tried, and the proof."),
     "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile HIP programs, with hipcc's own options."),
     "disasm": (

@@ -42,7 +42,9 @@ def optimize(
     proposer: Annotated[
         str,
         typer.Option(
-            "--proposer", metavar="NAME", help="rules, llm, command:PROGRAM, or a plug-in's name."
+            "--proposer",
+            metavar="NAME",
+            help="rules, llm, command:PROGRAM, replay:FOLDER, or a plug-in's name.",
         ),
     ] = "rules",
     model: Annotated[

@@ -153,7 +153,7 @@ def _stages(
         return replace(outcome, stage="code_guard", reason=error.reason)
     if reason := code_guard.check_interface(before, after, symbol):
         return replace(outcome, stage="code_guard", reason=reason)
-    if reason := check_program(original.program, built.program, symbol):
+    if reason := check_program(best.built.program, built.program, symbol):
         return replace(outcome, stage="code_guard", reason=reason)
     if instructions(kernel.code) == instructions(previous.code):
         return replace(

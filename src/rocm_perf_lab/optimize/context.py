@@ -26,7 +26,6 @@ TASK = (
 )
 
 RULES = (
-    "Everything up to the opening brace of the body stays as it is, token for token.",
     "No preprocessor directives other than those already there and `#pragma unroll`.",
     "No inline assembly, no new static or global variables, no local classes or lambdas, no goto.",
     "No calls but those already made, HIP's mathematics, vector, shuffle and barrier functions, "
@@ -36,12 +35,14 @@ RULES = (
 )
 RULES_OF: dict[Policy, tuple[str, ...]] = {
     "unroll": (
+        "Everything up to the opening brace of the body stays as it is, token for token.",
         "Only `#pragma unroll` before loops may be added, removed or changed, and the loop that "
         "has one may be rewritten; nothing else.",
     ),
     "body": (
-        "In the head, __launch_bounds__ may be added or changed, no lower than the block in "
-        "measurement.block, and __restrict__ added to pointer parameters.",
+        "Everything up to the opening brace of the body stays as it is, token for token, but "
+        "__launch_bounds__ may be added or changed, no lower than measurement.block, and "
+        "__restrict__ added to pointer parameters.",
     ),
 }
 

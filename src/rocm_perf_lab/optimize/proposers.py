@@ -11,7 +11,7 @@ from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.optimize.proposal import Proposer
 
 GROUP = "rocm_perf_lab.proposers"  # entry points of plug-ins: a class or function without arguments
-COMMAND = "command:"
+COMMAND, REPLAY = "command:", "replay:"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ def make_proposer(
 
         chosen = endpoint(wanted.model, wanted.base_url)
         return LlmProposer(chosen, record=record, tell=tell, budget_s=budget_s)
+    if wanted.name.startswith(REPLAY):
+        from rocm_perf_lab.optimize.llm.proposer import LlmProposer
+
+        return LlmProposer.replaying(Path(wanted.name.removeprefix(REPLAY)), tell, budget_s)
     if wanted.name.startswith(COMMAND):
         from rocm_perf_lab.optimize.command_proposer import CommandProposer
 
@@ -43,5 +47,5 @@ def make_proposer(
     if wanted.name in found:
         made: Proposer = found[wanted.name].load()()
         return made
-    known = ", ".join(["rules", "llm", "command:PROGRAM", *sorted(found)])
+    known = ", ".join(["rules", "llm", "command:PROGRAM", "replay:FOLDER", *sorted(found)])
     raise UsageError(f"no such proposer: {wanted.name}", hint=f"there are {known}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from rocm_perf_lab.errors import Refused, UsageError
+from rocm_perf_lab.errors import BadInput, Refused, UsageError
 from rocm_perf_lab.optimize.answers import NotAnAnswer
 
 OPENAI = "https://api.openai.com/v1"
@@ -101,6 +101,20 @@ def endpoint(
         path = "/messages" if base.endswith("/v1") else "/v1/messages"
         return Endpoint("anthropic", f"{base}{path}", model, key)
     return Endpoint("openai", f"{base}/chat/completions", model, key)
+
+
+def recorded_endpoint(url: str, request: str) -> Endpoint:
+    """The endpoint a recorded request went to; a replay needs no key."""
+    try:
+        model = json.loads(request)["model"]
+    except (ValueError, KeyError, TypeError):
+        model = ""
+    if not isinstance(model, str) or not model:
+        raise BadInput("a recorded exchange does not say which model was asked")
+    dialect: Literal["openai", "anthropic"] = "openai"
+    if url.endswith("/messages"):
+        dialect = "anthropic"
+    return Endpoint(dialect, url, model, None)
 
 
 def _is_anthropic(base_url: str) -> bool:

@@ -64,6 +64,7 @@ class Replay:
 
     def __init__(self, folder: Path) -> None:
         self._waiting: dict[str, list[tuple[str, Exchange]]] = {}
+        self.first: Exchange | None = None
         files = _files(folder)
         if not files:
             raise BadInput(f"{folder} holds no recorded exchanges")
@@ -72,6 +73,7 @@ class Replay:
                 exchange = Exchange.model_validate_json(path.read_text("utf-8"))
             except (OSError, ValidationError, UnicodeDecodeError) as error:
                 raise BadInput(f"{path} is not a recorded exchange") from error
+            self.first = self.first or exchange
             self._waiting.setdefault(exchange.key, []).append((path.name, exchange))
 
     def next(self, url: str, request: str) -> tuple[str, Exchange]:

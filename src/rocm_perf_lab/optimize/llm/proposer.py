@@ -14,7 +14,7 @@ from rocm_perf_lab.optimize.answers import (
     to_proposals,
 )
 from rocm_perf_lab.optimize.llm.client import Client, NoReply
-from rocm_perf_lab.optimize.llm.endpoint import Endpoint
+from rocm_perf_lab.optimize.llm.endpoint import Endpoint, recorded_endpoint
 from rocm_perf_lab.optimize.llm.exchanges import Recorder, Replay
 from rocm_perf_lab.optimize.proposal import Context, Proposal
 from rocm_perf_lab.schema.common import to_json
@@ -43,7 +43,7 @@ class LlmProposer:
         endpoint: Endpoint,
         *,
         record: Path | None,
-        replay: Path | None = None,
+        replay: Replay | None = None,
         tell: Callable[[str], None],
         budget_s: float,
     ) -> None:
@@ -51,11 +51,19 @@ class LlmProposer:
         self.client = Client(
             endpoint,
             Recorder(record) if record is not None and replay is None else None,
-            Replay(replay) if replay is not None else None,
+            replay,
             tell,
             time.monotonic() + budget_s,
         )
         self._said = replay is not None  # nothing leaves the machine in a replay
+
+    @classmethod
+    def replaying(cls, folder: Path, tell: Callable[[str], None], budget_s: float) -> LlmProposer:
+        """Answers from recorded exchanges: no network, no key."""
+        replay = Replay(folder)
+        assert replay.first is not None
+        endpoint = recorded_endpoint(replay.first.url, replay.first.request)
+        return cls(endpoint, record=None, replay=replay, tell=tell, budget_s=budget_s)
 
     def propose(self, context: Context) -> Iterable[Proposal]:
         answer, provenance = self._ask(context.prompt)

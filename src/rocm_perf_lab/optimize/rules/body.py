@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.optimize.lexer import tokens
 from rocm_perf_lab.optimize.rules.edits import Edit, indentation, insert
+from rocm_perf_lab.optimize.rules.facts import Access
 from rocm_perf_lab.optimize.rules.idea import Idea, fresh
-from rocm_perf_lab.optimize.rules.kernel_tree import Access, KernelTree, Loop
+from rocm_perf_lab.optimize.rules.kernel_tree import KernelTree, Loop
 from rocm_perf_lab.schema.prompt import PromptDocument
 
 VECTORS = {
