@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.errors import BadInput, UsageError
+from rocm_perf_lab.errors import BadInput, Refused, UsageError
+from rocm_perf_lab.optimize import run
 from rocm_perf_lab.optimize.build import default_recipe, parse_recipe
 from rocm_perf_lab.optimize.find_source import read_text
 from rocm_perf_lab.optimize.run import parse_time
@@ -84,3 +85,33 @@ def test_an_unfinished_run_with_the_same_settings_is_taken_up(tmp_path: Path) ->
     changed = open_workspace(tmp_path, "k", {"source": "b"})
     assert not changed.resumed
     changed.ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("proposer", "wanted", "refused"),
+    [
+        ("rules", True, False),
+        ("llm", True, True),
+        ("command:./x", True, True),
+        ("llm", False, False),
+    ],
+)
+def test_without_a_sandbox_only_rules_run(
+    monkeypatch: pytest.MonkeyPatch, proposer: str, wanted: bool, refused: bool
+) -> None:
+    """What somebody else wrote is never run unconfined, unless the user says so."""
+    monkeypatch.setattr(run.sandbox, "available", lambda: "none")
+    asked = run.Asked(
+        program="p", arguments=(), sources=(), build=None, proposer=proposer, model=None,
+        base_url=None, policy="body", kernel=None, max_iterations=1, budget_s=1, min_speedup=1.02,
+        confidence=0.95, apply=False, patch=None, bundle=None, report=None, out=Path("out"),
+        device="auto", sandbox=wanted,
+    )  # fmt: skip
+    warnings: list[str] = []
+    if refused:
+        with pytest.raises(Refused) as error:
+            run._sandbox(asked, warnings)
+        assert error.value.exit_code == 5
+    else:
+        assert run._sandbox(asked, warnings) == "none"
+        assert "unconfined" in warnings[0]

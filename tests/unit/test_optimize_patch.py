@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -92,3 +94,29 @@ def test_a_write_that_fails_leaves_nothing_behind(
         apply(path, "before", "after")
     assert path.read_text() == "before"
     assert [p.name for p in tmp_path.iterdir()] == ["k.cpp"]
+
+
+def test_killed_at_any_moment_the_file_is_as_it_was_or_as_accepted(tmp_path: Path) -> None:
+    """The one moment a user's file is written, over and over, killed in the middle of it."""
+    path = tmp_path / "k.cpp"
+    texts = ["before\n" * 50_000, "after!\n" * 50_000]
+    path.write_text(texts[0])
+    code = (
+        "import sys; from pathlib import Path; from rocm_perf_lab.optimize.patch import apply\n"
+        "p, a, b = Path(sys.argv[1]), 'before\\n' * 50_000, 'after!\\n' * 50_000\n"
+        "print('ready', flush=True)\n"
+        "while True:\n"
+        "  now = p.read_text()\n"
+        "  apply(p, now, b if now == a else a)\n"
+    )
+    seen = set()
+    for kill in range(8):
+        with subprocess.Popen(
+            [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE
+        ) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            time.sleep(0.01 + 0.013 * kill)
+            writer.kill()
+        seen.add(texts.index(path.read_text()))
+    assert seen
