@@ -13,7 +13,7 @@ from typing import Any
 from rocm_perf_lab.arch.load import gpu as gpu_of
 from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.device import discover
-from rocm_perf_lab.errors import BadInput, PerfLabError, UsageError
+from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError, UsageError
 from rocm_perf_lab.optimize import find_source, measure
 from rocm_perf_lab.optimize.attempt import Best, Outcome, attempt
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
@@ -84,12 +84,19 @@ class Search:
         for number, kernel in enumerate(ranked(profile, options.kernel)):
             if self._spent():
                 break
-            path = self._file_of(kernel, profile, texts)
+            try:
+                path = self._file_of(kernel, profile, texts)
+            except BadInput as error:
+                self._note(error.message)
+                continue
             best = bests.get(path) or Best(texts[path], original)
             try:
+                self._context(path, best.source, kernel.kernel.name, profile, ())
                 target = self._target(number, kernel, original, gpu)
+            except MissingTool:
+                raise
             except PerfLabError as error:
-                self._note(f"{kernel.kernel.name} cannot be captured: {error.message}")
+                self._note(f"{kernel.kernel.name} is left alone: {error.message}")
                 continue
             if target.plan.blocked:
                 self._note(f"{kernel.kernel.name} is left alone: {target.plan.blocked}")
