@@ -28,8 +28,6 @@ STAGES = {
 # A read of LDS that nothing wrote may be compiled to anything, also to the right value: then there
 # is nothing wrong with what runs, and nothing gained.
 EITHER = {"a barrier taken away and its value with it": {"result_check", "gate"}}
-# Quick enough for every run; the whole catalogue is for `make test-all`.
-FEW = {"empty kernel", "a race through LDS", "same code"}
 
 
 class Silent:
@@ -92,20 +90,16 @@ def refused_where_it_should_be(bench: Bench, entry: Entry) -> None:
 WRONG = entries("results.toml")
 
 
-@pytest.mark.parametrize("entry", [e for e in WRONG if e.name in FEW], ids=lambda e: e.name)
-def test_a_wrong_proposal_is_refused(bench: Bench, entry: Entry) -> None:
-    refused_where_it_should_be(bench, entry)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", [e for e in WRONG if e.name not in FEW], ids=lambda e: e.name)
-def test_every_other_wrong_proposal_is_refused(
+@pytest.mark.parametrize("entry", WRONG, ids=lambda e: e.name)
+def test_every_wrong_proposal_is_refused(
     bench: Bench, entry: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(result_check, "LEAST_LIMIT_S", 5.0)
     refused_where_it_should_be(bench, entry)
 
 
+@pytest.mark.slow
 def test_an_honest_change_passes_every_stage_but_the_bar(bench: Bench) -> None:
     """So that a refusal above is the proposal's fault and not the bench's."""
     text = TARGET.read_text("utf-8").replace(

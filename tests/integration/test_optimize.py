@@ -97,6 +97,7 @@ def finished(
     return folder, json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_wrong_proposal_is_refused_and_a_right_one_accepted(
     finished: tuple[Path, dict[str, object]],
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_wrong_proposal_is_refused_and_a_right_one_accepted(
     assert (place / "scale.cpp").read_text() == SOURCE
 
 
+@pytest.mark.slow
 def test_the_patch_is_one_that_git_takes(finished: tuple[Path, dict[str, object]]) -> None:
     place, document = finished
     tree = place.parent / "git"
@@ -130,6 +132,7 @@ def test_the_patch_is_one_that_git_takes(finished: tuple[Path, dict[str, object]
     assert "#pragma unroll 4" in (tree / "scale.cpp").read_text()
 
 
+@pytest.mark.slow
 def test_the_ledger_tells_what_was_tried_and_holds(
     finished: tuple[Path, dict[str, object]], tmp_path: Path
 ) -> None:
@@ -144,6 +147,7 @@ def test_the_ledger_tells_what_was_tried_and_holds(
     assert "was changed" in ledger("verify", str(changed), code=3).stderr
 
 
+@pytest.mark.slow
 def test_a_bundle_is_confirmed_and_an_exchanged_one_refuted(
     finished: tuple[Path, dict[str, object]], tmp_path: Path
 ) -> None:
@@ -165,6 +169,7 @@ def test_a_bundle_is_confirmed_and_an_exchanged_one_refuted(
     assert "not the one the ledger" in ledger("verify", str(other), code=3).stderr
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_is_bad_input(place: Path) -> None:
     done = optimize(place, "--", "fail", code=3)
     assert "exited with code 1" in done.stderr
