@@ -85,7 +85,7 @@ def test_a_clock_that_moved_is_noticed() -> None:
     assert "clock" in (found(times).implausible or "")
 
 
-def test_a_modelled_time_is_taken_once_and_needs_the_model_s_margin() -> None:
+def test_a_modelled_time_needs_the_model_s_margin() -> None:
     for gain, rule, verdict in (
         (1.15, "unroll", "faster"),
         (1.15, "vector_loads", "inconclusive"),
@@ -95,7 +95,15 @@ def test_a_modelled_time_is_taken_once_and_needs_the_model_s_margin() -> None:
     ):
         result = found(noisy(gain, 0.0), "modelled", rule=rule)
         assert (result.gate.verdict, result.gate.modelled) == (verdict, True)
-        assert len(result.a_ns) == 1
+        assert len(result.a_ns) == 2
+
+
+def test_a_first_dispatch_that_is_slower_favours_nobody() -> None:
+    def times(build: int, at: int, cold: bool, rng: np.random.Generator) -> float:
+        return 100.0 if at else 120.0
+
+    assert found(times, "modelled").gate.verdict == "same"
+    assert found(times).gate.verdict == "same"
 
 
 def test_joined_rules_take_the_larger_margin() -> None:
