@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -27,6 +28,8 @@ std::atomic<bool> claimed{false};
 std::atomic<uint64_t> dispatches{0};
 std::mutex problem_mutex;
 std::vector<std::string>& problems = *new std::vector<std::string>;
+std::vector<std::string>& remarks = *new std::vector<std::string>;
+constexpr auto kPatience = std::chrono::seconds(3);
 
 // The program may be several processes: the first to get there makes the capture.
 bool claim() {
@@ -186,6 +189,7 @@ class OneCapture {
     {
       std::lock_guard lock(problem_mutex);
       for (const std::string& problem : problems) out += "problem " + hex(problem) + "\n";
+      for (const std::string& remark : remarks) out += "note " + hex(remark) + "\n";
     }
     out += "end\n";
     File file("native");
@@ -267,11 +271,17 @@ void note_problem(const std::string& reason) {
   problems.push_back(reason);
 }
 
-void capture_dispatch(const Target& target) {
+void note_remark(const std::string& text) {
+  std::lock_guard lock(problem_mutex);
+  remarks.push_back(text);
+}
+
+namespace {
+
+// Everything before the target on its queue has run.
+void capture_now(const Target& target) {
   Queue& queue = target.queue;
   const auto failed = [&] { return queue.failed != 0; };
-  // The gate is still open: what the queue waits for may yet have to come.
-  wait_zero(target.drained, failed);
   stop_here();
   gate().close();
   drain_others(queue);
@@ -301,6 +311,26 @@ void capture_dispatch(const Target& target) {
   gate().open();
   finish_drain();
   elsewhere(release_deferred);
+}
+
+}  // namespace
+
+void capture_dispatch(const Target& target) {
+  // The gate is still open: what the queue waits for may yet have to come, from this thread even.
+  auto blocked_since = std::chrono::steady_clock::now();
+  bool stuck = false;
+  const auto give_up = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (!is_blocked(target.queue)) blocked_since = now;
+    stuck = now - blocked_since > kPatience;
+    return stuck || target.queue.failed != 0;
+  };
+  if (wait_zero(target.drained, give_up) || !stuck) return capture_now(target);
+  note_remark("the kernel's queue waited for the program, which therefore ran on during the capture");
+  std::thread([target] {
+    wait_zero(target.drained, [&] { return target.queue.failed != 0; });
+    capture_now(target);
+  }).detach();
 }
 
 }  // namespace capture

@@ -31,5 +31,7 @@ void capture_dispatch(const Target& target);
 
 // Something that makes the capture less than faithful.
 void note_problem(const std::string& reason);
+// Something a reader should know.
+void note_remark(const std::string& text);
 
 }  // namespace capture

@@ -64,10 +64,11 @@ void drain_through(const std::shared_ptr<Queue>& queue, hsa_signal_t signal) {
 
 bool drained(Queue& queue) {
   if (queue.failed) return true;
-  std::lock_guard lock(queue.mutex);
-  if (std::any_of(queue.marks.begin(), queue.marks.end(), is_zero)) return true;
-  return std::any_of(queue.blockers.begin(), queue.blockers.end(),
-                     [](const Queue::Blocker& b) { return is_zero(b.reached) && !is_zero(b.passed); });
+  {
+    std::lock_guard lock(queue.mutex);
+    if (std::any_of(queue.marks.begin(), queue.marks.end(), is_zero)) return true;
+  }
+  return is_blocked(queue);
 }
 
 std::vector<std::shared_ptr<Queue>> all_queues() {
@@ -286,6 +287,12 @@ hsa_status_t queue_destroy(hsa_queue_t* handle) {
 }
 
 }  // namespace
+
+bool is_blocked(Queue& queue) {
+  std::lock_guard lock(queue.mutex);
+  return std::any_of(queue.blockers.begin(), queue.blockers.end(),
+                     [](const Queue::Blocker& b) { return is_zero(b.reached) && !is_zero(b.passed); });
+}
 
 hsa_signal_t make_signal(int64_t value) {
   hsa_signal_t signal{};

@@ -31,6 +31,8 @@ struct Queue {
 
 void hook_queues();
 
+// The queue waits for something of the program's own.
+bool is_blocked(Queue& queue);
 // From now on queues stop at barriers of ours.
 void stop_here();
 // With the gate closed: returns when no queue but `own` runs anything, copies included.

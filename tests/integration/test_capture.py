@@ -23,10 +23,31 @@ from support.cli import complaint, rocm_perf
 from support.hip_build import hipcc, need_virtual_gpu
 
 PROGRAMS = Path(__file__).parent / "programs"
+MODULE = Path(__file__).parents[1] / "native" / "hip" / "module.hip"
 COUNT = 10_000
 RAMP = np.arange(COUNT)
 
 Take = Callable[..., Capture]
+
+# A Python program that launches by the module interface, as hip-python and Triton do.
+PYTHON = """
+import ctypes, sys
+hip = ctypes.CDLL("libamdhip64.so.6")
+def call(name, *arguments):
+    status = getattr(hip, name)(*arguments)
+    assert status == 0, (name, status)
+module, function, data = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+call("hipModuleLoad", ctypes.byref(module), sys.argv[1].encode())
+call("hipModuleGetFunction", ctypes.byref(function), module, b"triple")
+call("hipMalloc", ctypes.byref(data), ctypes.c_size_t(256))
+values, count = (ctypes.c_int * 64)(*range(64)), ctypes.c_int(64)
+call("hipMemcpy", data, values, ctypes.c_size_t(256), 1)
+pointers = [ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in (data, count)]
+arguments = (ctypes.c_void_p * 2)(*pointers)
+call("hipModuleLaunchKernel", function, 1, 1, 1, 64, 1, 1, 0, None, arguments, None)
+call("hipMemcpy", values, data, ctypes.c_size_t(256), 2)
+assert values[5] == 15
+"""
 
 
 @pytest.fixture(scope="module")
@@ -197,8 +218,28 @@ def test_launches_of_several_threads_are_held(take: Take) -> None:
     assert not [r for r in others if r.after]
 
 
+def test_a_queue_that_waits_for_its_program_does_not_hold_it_up(take: Take) -> None:
+    capture = take("in_place", "host_gate")
+    assert "ran on during the capture" in capture.manifest.notes[0]
+    region = pointed_to(capture, 0)
+    assert (numbers(after(capture, region)) == RAMP * 3 + 1).all()
+
+
 def test_a_kernel_without_arguments(take: Take) -> None:
     assert take("nothing", "nothing").manifest.complete
+
+
+def test_a_kernel_launched_by_a_python_program(cases: Path, tmp_path: Path) -> None:
+    hipcc("--genco", MODULE, "-o", tmp_path / "module.co")
+    (tmp_path / "program.py").write_text(PYTHON)
+    program = (sys.executable, str(tmp_path / "program.py"), str(tmp_path / "module.co"))
+    out = tmp_path / "out"
+    done = command(tmp_path, "--kernel", "triple", "--out", str(out), "--", *program)
+    assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
+    with open_capture(out) as capture:
+        region = pointed_to(capture, 0)
+        assert (numbers(after(capture, region), count=64) == 3 * np.arange(64)).all()
+        assert capture.manifest.complete
 
 
 def test_the_default_place_is_the_newest_capture(cases: Path, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def finish(
     """
     log = native_log.read(folder)
     reasons: list[str] = list(log.problems)
-    notes: list[str] = []
+    notes: list[str] = list(log.notes)
     files = {code.index: _code_file(folder, code) for code in log.code}
     own = _kernel_code(log)
     parsed = {index: _parsed(data) for index, data in files.items()}

@@ -73,6 +73,7 @@ class NativeLog:
     pointers: list[tuple[int, int, int]] = field(default_factory=list)  # address, value, code
     pointer_count: int = 0
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def read(folder: Path) -> NativeLog:
@@ -155,6 +156,8 @@ def _parse(text: str) -> NativeLog:
                 log.queue = (int(words[0]), int(words[1]), int(words[2]), int(words[3]))
             case "problem":
                 log.problems.append(string(words[0]))
+            case "note":
+                log.notes.append(string(words[0]))
             case _:
                 raise ValueError(f"unknown line {kind!r}")
     return log

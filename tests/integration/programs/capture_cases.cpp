@@ -330,6 +330,21 @@ static void run_threads() {
   expect(from_device(data[0]) == from_device(data[3]), "threads");
 }
 
+// The queue waits for what the launching thread does only after the launch.
+static void run_host_gate() {
+  int* data = on_device(ramp<int>());
+  unsigned* flag;
+  CHECK(hipHostMalloc(&flag, sizeof *flag, 0));
+  *flag = 0;
+  hipStream_t stream;
+  CHECK(hipStreamCreate(&stream));
+  CHECK(hipStreamWaitValue32(stream, flag, 1, hipStreamWaitValueGte, 0xffffffff));
+  in_place<<<blocks(), 256, 0, stream>>>(data, kCount);
+  __atomic_store_n(flag, 1u, __ATOMIC_RELEASE);
+  CHECK(hipStreamSynchronize(stream));
+  expect(from_device(data)[5] == 16, "host gate");
+}
+
 __global__ void nothing() {}
 static void run_nothing() {
   nothing<<<1, 1>>>();
@@ -354,6 +369,7 @@ int main(int count, char** arguments) {
       {"structs", run_structs}, {"streams", run_streams}, {"graph", run_graph}, {"memory_kinds", run_memory_kinds},
       {"cooperative", run_cooperative}, {"prints", run_prints}, {"may_print", run_may_print}, {"virtual_call", run_virtual_call},
       {"sparse", run_sparse}, {"duplicates", run_duplicates}, {"threads", run_threads}, {"nothing", run_nothing},
+      {"host_gate", run_host_gate},
       {"fault", run_fault}, {"ends_badly", run_ends_badly}};
   const auto found = count > 1 ? cases.find(arguments[1]) : cases.end();
   if (found == cases.end()) return 2;
