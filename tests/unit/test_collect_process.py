@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.collect import process
 from rocm_perf_lab.collect.process import run
 
 
@@ -71,3 +74,73 @@ def gone(pid: int) -> bool:
 def test_a_missing_program_is_an_os_error_for_the_caller(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         run([str(tmp_path / "nothing")], tmp_path / "log", {})
+
+
+def test_a_child_that_left_the_group_ends_with_the_program(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    outcome = run(
+        python(
+            "import subprocess, sys",
+            "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'],",
+            "                         start_new_session=True)",
+            f"open({str(pid_file)!r}, 'w').write(str(child.pid))",
+        ),
+        tmp_path / "log",
+        {},
+    )
+    assert outcome.ok
+    assert gone(int(pid_file.read_text()))
+
+
+def test_everything_ends_when_the_caller_is_killed(tmp_path: Path) -> None:
+    """By SIGKILL: nobody is left to clean up but the guard."""
+    pid_file = tmp_path / "pid"
+    inner = (
+        "import os, subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'],"
+        " start_new_session=True)\n"
+        f"open({str(pid_file)!r} + '.new', 'w').write(f'{{os.getpid()}} {{child.pid}}')\n"
+        f"os.rename({str(pid_file)!r} + '.new', {str(pid_file)!r})\n"
+        "time.sleep(60)"
+    )
+    caller = subprocess.Popen(
+        python(
+            "import pathlib, sys",
+            "from rocm_perf_lab.collect.process import run",
+            f"log = pathlib.Path({str(tmp_path / 'log')!r})",
+            f"run([sys.executable, '-c', {inner!r}], log, {{}})",
+        )
+    )
+    for _ in range(200):
+        if pid_file.exists():
+            break
+        time.sleep(0.05)
+    caller.kill()
+    caller.wait()
+    assert all(gone(int(pid)) for pid in pid_file.read_text().split())
+
+
+def test_a_flood_of_output_is_cut_in_the_middle_and_the_cut_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "LOG_BYTES", 1000)
+    code = ("print('first')", "print('x' * 200_000)", "print('last')")
+    outcome = run(python(*code), tmp_path / "log", {})
+    text = outcome.log.read_text()
+    assert text.startswith("first\nxxx") and outcome.tail(1) == "last"
+    left_out = len("first\n" + "x" * 200_000 + "\nlast\n") - 1000 - (64 << 10)
+    assert outcome.cut_bytes == left_out
+    assert f"[rocm-perf: {left_out} bytes of output are left out here]" in text
+
+
+def test_a_full_disk_under_the_log_does_not_disturb_the_program(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.symlink_to("/dev/full")
+    outcome = run(python("print('hello')"), log, {})
+    assert outcome.ok
+    assert outcome.log_errno == errno.ENOSPC
+
+
+def test_the_time_is_the_programs_own(tmp_path: Path) -> None:
+    outcome = run(python("import time; time.sleep(0.2)"), tmp_path / "log", {})
+    assert 200 <= outcome.wall_ms < 2000

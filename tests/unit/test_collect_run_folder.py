@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,9 +56,23 @@ def test_hostile_labels_cannot_leave_the_root(tmp_path: Path) -> None:
 
 def test_a_users_own_file_called_latest_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / LATEST).write_text("mine")
-    with pytest.raises(BadInput), new_run(tmp_path, "app"):
-        pass
+    with new_run(tmp_path, "app") as run:
+        (run.folder / "profile.json").write_text("{}")
     assert (tmp_path / LATEST).read_text() == "mine"
+    assert run.final is not None and (run.final / "profile.json").exists()
+    assert "is left as it is" in run.warnings[0]
+
+
+def test_what_a_killed_run_left_goes_with_the_next(tmp_path: Path) -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()  # a process id that nobody has
+    dead = tmp_path / f".partial-{process.pid}-abc"
+    living = tmp_path / f".partial-{os.getppid()}-def"
+    for folder in (dead, living):
+        (folder / "deep").mkdir(parents=True)
+    with new_run(tmp_path, "app"):
+        assert not dead.exists()
+    assert living.exists()
 
 
 def test_an_unwritable_root_is_one_sentence(tmp_path: Path) -> None:

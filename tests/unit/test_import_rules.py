@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "rocm_perf_lab"
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "statistics": set(),
+    "scratch": set(),
     "trace": set(),
     "codeobject": set(),
     "arch": {"trace"},
@@ -20,12 +21,13 @@ ALLOWED: dict[str, set[str]] = {
     "schema": {"trace", "arch", "analyze"},
     "report": {"trace", "arch", "analyze", "schema"},
     "virtual": {"trace", "arch"},
-    "device": {"trace", "arch", "virtual", "codeobject"},
+    "device": {"trace", "arch", "virtual", "codeobject", "scratch"},
     # The stand-in is a program of its own: nobody imports it, and it reads code objects.
-    "virtual/rocprofv3": {"trace", "arch", "virtual", "device", "codeobject"},
-    "collect": {"trace"},
+    "virtual/rocprofv3": {"trace", "arch", "virtual", "device", "codeobject", "scratch"},
+    "collect": {"trace", "scratch"},
     "autotune": {
         "trace",
+        "scratch",
         "arch",
         "statistics",
         "analyze",
@@ -38,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "optimize": {
         "trace",
+        "scratch",
         "arch",
         "statistics",
         "analyze",

@@ -5,17 +5,22 @@ Timing runs and counter runs are separate: counter collection serialises dispatc
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf_lab.collect import process, rocprofv3
 from rocm_perf_lab.errors import BadInput, MissingTool
 
 Tell = Callable[[str], None]
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+_LEAST_BYTES = 64 << 10  # a disk with less is full
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,7 @@ class Job:
     environment: Mapping[str, str]
     timeout_s: float
     tell: Tell
+    ignore_failure: bool = False  # a program that exits with another code than 0 is measured too
 
     def log(self, name: str) -> Path:
         logs = self.folder / "logs"
@@ -39,12 +45,12 @@ class Job:
         return out
 
 
-@dataclass(frozen=True)
+@dataclass
 class CounterPasses:
     """Per pass, the files its processes wrote; and what went wrong with the others."""
 
-    files: tuple[tuple[Path, ...], ...]
-    notes: tuple[str, ...]
+    files: list[tuple[Path, ...]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -66,35 +72,31 @@ def resolve(program: str) -> str:
     return str(Path(found).absolute())
 
 
-def host_runs(job: Job, runs: int) -> list[float]:
-    """The program alone, `runs` times after one warm-up: wall milliseconds by the host's clock."""
-    _plain(job, "warm-up")
-    return [_plain(job, f"run {i} of {runs}").wall_ms for i in range(1, runs + 1)]
+def host_run(job: Job, number: int, runs: int) -> float:
+    """The program alone: wall milliseconds by the host's clock."""
+    return _plain(job, f"run {number} of {runs}").wall_ms
 
 
 def warm_up(job: Job) -> None:
     _plain(job, "warm-up")
 
 
-def timing_runs(job: Job, profiler: rocprofv3.Profiler, runs: int) -> list[list[Path]]:
-    """Per run, the trace files it wrote. Any failure ends the profile: without times, nothing."""
-    files = []
-    for i in range(1, runs + 1):
-        name = f"trace-{i}"
-        out = job.output(name)
-        command = rocprofv3.trace_command(profiler, out, job.program)
-        outcome = _run(job, command, name, f"timing run {i} of {runs}")
-        if not outcome.ok:
-            raise _failure(job, outcome, f"under rocprofv3 (timing run {i} of {runs})")
-        found = rocprofv3.outputs(out)
-        if not found:
-            raise BadInput(
-                f"rocprofv3 wrote no trace in timing run {i} of {runs}: "
-                "the program launched no kernel, or never initialised HIP",
-                hint=f"its last lines were:\n  {outcome.tail()}",
-            )
-        files.append(found)
-    return files
+def timing_run(job: Job, profiler: rocprofv3.Profiler, number: int, runs: int) -> list[Path]:
+    """The trace files one run wrote."""
+    name = f"trace-{number}"
+    out = job.output(name)
+    command = rocprofv3.trace_command(profiler, out, job.program)
+    outcome = _run(job, command, name, f"timing run {number} of {runs}")
+    found = rocprofv3.outputs(out)
+    if not outcome.ok and not (job.ignore_failure and outcome.exit_code is not None and found):
+        raise _failure(job, outcome, f"under rocprofv3 (timing run {number} of {runs})")
+    if not found:
+        raise BadInput(
+            f"rocprofv3 wrote no trace in timing run {number} of {runs}: "
+            "the program launched no kernel, or never initialised HIP",
+            hint=f"its last lines were:\n  {outcome.tail()}",
+        )
+    return found
 
 
 def counter_passes(
@@ -102,15 +104,14 @@ def counter_passes(
     profiler: rocprofv3.Profiler,
     groups: Sequence[Sequence[str]],
     kernel_regex: str | None,
-) -> CounterPasses:
-    """One run per group, or one for all where the version takes several.
+    done: CounterPasses,
+) -> None:
+    """One run per group, or one for all where the version takes several; `done` grows with each.
 
     A pass that fails costs its counters, not the profile: they become null with this reason. A
     counter that the profiler names when it fails costs itself only.
     """
     batches = [groups] if profiler.repeats_pmc else [[group] for group in groups]
-    files: list[tuple[Path, ...]] = []
-    notes: list[str] = []
     for i, batch in enumerate(batches, 1):
         name = f"counters-{i}"
         out = job.output(name)
@@ -118,23 +119,24 @@ def counter_passes(
         command = rocprofv3.counter_command(profiler, batch, out, job.program, kernel_regex)
         outcome = _run(job, command, name, what)
         found = rocprofv3.outputs(out)
-        refused = [] if outcome.ok else _named(outcome, batch)
+        failed = not outcome.ok and not (job.ignore_failure and outcome.exit_code is not None)
+        refused = [] if not failed else _named(outcome, batch)
         if refused:
             lines = [line.strip() for line in outcome.tail(3).split("\n")]
             said = next(line for line in lines if any(c in line for c in refused))
-            notes.append(f"left out of counter pass {i}: {said}")
+            done.notes.append(f"left out of counter pass {i}: {said}")
             rest = [[c for c in group if c not in refused] for group in batch]
             out = job.output(f"{name}-again")
             command = rocprofv3.counter_command(profiler, rest, out, job.program, kernel_regex)
             outcome = _run(job, command, f"{name}-again", what)
             found = rocprofv3.outputs(out)
-        if not outcome.ok or not found:
+            failed = not outcome.ok
+        if failed or not found:
             what = outcome.sentence(job.timeout_s) if not outcome.ok else "wrote no counters"
             counters = ", ".join(c for group in batch for c in group)
-            notes.append(f"counter pass {i} {what}; not collected: {counters}")
+            done.notes.append(f"counter pass {i} {what}; not collected: {counters}")
             continue
-        files += by_pass(out, found)
-    return CounterPasses(tuple(files), tuple(notes))
+        done.files += by_pass(out, found)
 
 
 def _named(outcome: process.Outcome, batch: Sequence[Sequence[str]]) -> list[str]:
@@ -168,7 +170,7 @@ def thread_trace(job: Job, profiler: rocprofv3.Profiler, kernel: str) -> ThreadT
         out = job.output(name)
         command = rocprofv3.att_command(profiler, out, job.program, regex, target_cu)
         outcome = _run(job, command, name, "thread trace" if target_cu is None else "on CU 0")
-        if not outcome.ok:
+        if not outcome.ok and not (job.ignore_failure and outcome.exit_code is not None):
             notes.append(
                 f"the thread-trace run {outcome.sentence(job.timeout_s)}; its last lines: "
                 + " / ".join(outcome.tail(3).split("\n"))
@@ -182,7 +184,7 @@ def thread_trace(job: Job, profiler: rocprofv3.Profiler, kernel: str) -> ThreadT
 
 def _plain(job: Job, what: str) -> process.Outcome:
     outcome = _run(job, job.program, what.replace(" ", "-"), what)
-    if not outcome.ok:
+    if not outcome.ok and not (job.ignore_failure and outcome.exit_code is not None):
         raise _failure(job, outcome, f"({what}, without a profiler)")
     return outcome
 
@@ -190,15 +192,43 @@ def _plain(job: Job, what: str) -> process.Outcome:
 def _run(job: Job, command: Sequence[str], name: str, what: str) -> process.Outcome:
     job.tell(what)
     try:
-        return process.run(command, job.log(name), job.environment, job.timeout_s)
+        outcome = process.run(command, job.log(name), job.environment, job.timeout_s)
     except OSError as error:
+        if error.errno in _DISK and error.errno is not None:
+            raise _disk(job.folder, error.errno) from None
         raise BadInput(f"cannot run {command[0]}: {error.strerror}") from None
+    if outcome.cut_bytes:
+        kept = f"{process.LOG_BYTES >> 20} MiB and the end"
+        job.tell(f"{what}: of the output the log keeps the first {kept}")
+    return outcome
 
 
 def _failure(job: Job, outcome: process.Outcome, where: str) -> BadInput:
-    program = Path(job.program[0]).name
     tail = outcome.tail()
+    for full in (job.folder, Path(tempfile.gettempdir())):
+        # A program, or its profiler, that fails on a full disk is not the one to blame.
+        if outcome.log_errno in _DISK or _space(full) < _LEAST_BYTES:
+            return _disk(full, outcome.log_errno or errno.ENOSPC, tail)
+    program = Path(job.program[0]).name
     hint = f"its last lines were:\n  {tail}" if tail else "it wrote nothing"
     if outcome.exit_code is None:
         hint += "\n  a longer limit: --timeout SECONDS"
+    elif not outcome.ok:
+        hint += "\n  --ignore-failure profiles it nevertheless"
     return BadInput(f"{program} {outcome.sentence(job.timeout_s)} {where}", hint=hint)
+
+
+def _disk(folder: Path, number: int, tail: str = "") -> BadInput:
+    hint = "make room, or choose another place with --out (and TMPDIR)"
+    return BadInput(
+        f"{folder} cannot be written: {os.strerror(number)}",
+        hint=f"{hint}\n  the last lines were:\n  {tail}" if tail else hint,
+    )
+
+
+def _space(folder: Path) -> int:
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return _LEAST_BYTES
+    return found.f_bavail * found.f_frsize

@@ -1,4 +1,4 @@
-"""Run one program to its end, its output kept in a log, its whole process group under control."""
+"""Run one program to its end, its output kept in a log, all it starts under control (`guard`)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import contextlib
 import os
 import signal
 import subprocess
-import time
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
+from rocm_perf_lab.collect import guard
+
+LOG_BYTES = 64 << 20  # of a program's output are kept, and its last 64 KiB
 _GRACE_S = 5.0  # between asking a group to end and killing it
 
 
@@ -19,6 +23,8 @@ class Outcome:
     exit_code: int | None  # None: it had to be killed for running past the limit
     wall_ms: float
     log: Path
+    cut_bytes: int = 0  # of its output, not in the log
+    log_errno: int = 0  # why the log is not whole
 
     @property
     def ok(self) -> bool:
@@ -52,41 +58,72 @@ def run(
     keep_open: Sequence[int] = (),
     on_start: Callable[[int], None] = lambda _: None,
 ) -> Outcome:
-    """Run `command` without a shell. Every process it leaves in its group ends with it.
+    """Run `command` without a shell. Every process it leaves behind ends with it.
 
     `keep_open`: file descriptors the program inherits. `on_start` is told the group's id.
     """
-    started = time.perf_counter()
-    with log.open("wb") as output, (stdin or Path(os.devnull)).open("rb") as given:
+    with (
+        log.open("wb") as output,
+        (stdin or Path(os.devnull)).open("rb") as given,
+        contextlib.ExitStack() as pipes,
+    ):
+        control, hold, answer, status = (
+            pipes.enter_context(os.fdopen(end, mode, buffering=0))
+            for ends in (os.pipe(), os.pipe())
+            for end, mode in zip(ends, ("rb", "wb"), strict=True)
+        )
+        descriptors = (control.fileno(), status.fileno(), output.fileno())
         process = subprocess.Popen(
-            list(command),
+            [
+                *(sys.executable, "-I", "-S", guard.__file__),
+                *map(str, (*descriptors, LOG_BYTES)),
+                *command,
+            ],
             stdin=given,
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **environment},
             start_new_session=True,
-            pass_fds=tuple(keep_open),
+            pass_fds=(*descriptors, *keep_open),
         )
+        # From here on the guard alone holds its ends: its death shows as the end of the file.
+        control.close()
+        status.close()
         try:
             on_start(process.pid)
-            code: int | None = process.wait(timeout_s)
+            process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            code = None
+            pass
         finally:
             # Also on Ctrl-C: the group has its own session, so the terminal does not reach it.
-            wall_ms = (time.perf_counter() - started) * 1e3
-            _end_group(process)
-    return Outcome(code, wall_ms, log)
+            late = process.poll() is None
+            _end_group(process, hold)
+        return _outcome(answer.read().decode().split(), process.returncode, late, log)
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    running = process.poll() is None
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGTERM if running else signal.SIGKILL)
-    if running:
-        try:
+def _end_group(process: subprocess.Popen[bytes], hold: IO[bytes]) -> None:
+    """Ask, wait, end: the guard ends everything once nobody holds its pipe."""
+    if process.poll() is None:
+        _signal(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE_S)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    hold.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_S)
+    if process.poll() is None:  # stopped, or killed in its sleep
+        _signal(process, signal.SIGKILL)
+        process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def _outcome(words: list[str], guard_code: int, late: bool, log: Path) -> Outcome:
+    if words[:1] == ["error"]:
+        raise OSError(int(words[1]), os.strerror(int(words[1])))
+    if len(words) != 4:  # the guard was killed too
+        return Outcome(None if late else guard_code, 0.0, log)
+    code, nanoseconds, cut, failed = map(int, words)
+    return Outcome(None if late else code, nanoseconds / 1e6, log, cut, failed)

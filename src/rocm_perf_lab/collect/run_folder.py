@@ -3,7 +3,7 @@
 .rocpd_profile/
   20260131T120000Z-vcopy/   profile.json … trace-1/ counters-1/ att/ logs/
   latest -> 20260131T120000Z-vcopy
-  .partial-…/               a run in progress, or one that was killed
+  .partial-…/               a run in progress; what a killed one left goes with the next run
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import BadInput
 
 ROOT = ".rocpd_profile"
@@ -29,27 +29,25 @@ _PARTIAL = ".partial-"
 class Run:
     folder: Path  # to fill
     final: Path | None = None  # its name once it is complete
+    warnings: list[str] = field(default_factory=list)
 
 
 @contextlib.contextmanager
 def new_run(root: Path, label: str) -> Iterator[Run]:
     """A folder to fill. It gets its name and becomes `latest` only if the block ends well."""
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=root))
-    except OSError as error:
-        raise BadInput(
-            f"cannot create a run folder under {root}: {error.strerror}",
-            hint="choose another place with --out",
-        ) from None
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            partial = stack.enter_context(scratch.folder(_PARTIAL, root))
+        except OSError as error:
+            raise BadInput(
+                f"cannot create a run folder under {root}: {error.strerror}",
+                hint="choose another place with --out",
+            ) from None
         run = Run(partial)
         yield run
         run.final = _finish(partial, root, label)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    _point_latest(root, run.final)
+        run.warnings += _point_latest(root, run.final)
 
 
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*")
@@ -91,15 +89,20 @@ def _finish(partial: Path, root: Path, label: str) -> Path:
     raise BadInput(f"cannot name a run folder {name} under {root}")
 
 
-def _point_latest(root: Path, final: Path) -> None:
+def _point_latest(root: Path, final: Path) -> list[str]:
+    """What went wrong with the link is no reason to lose the run."""
     link = root / LATEST
     if link.exists() and not link.is_symlink():
-        raise BadInput(f"{link} is not a link made by rocm-perf; it is left as it is")
+        return [f"{link} is no link made by rocm-perf; it is left as it is, and {final} is kept"]
     temporary = root / f"{_PARTIAL}link-{os.getpid()}"
-    with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()
-    temporary.symlink_to(final.name)
-    temporary.replace(link)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        temporary.symlink_to(final.name)
+        temporary.replace(link)
+    except OSError as error:
+        return [f"{link} cannot be made: {error.strerror}; {final} is kept"]
+    return []
 
 
 def _umask() -> int:

@@ -10,12 +10,12 @@ import hashlib
 import os
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.codeobject.bundle import device_id, write_bundle
 from rocm_perf_lab.device import toolchain_rdc as rdc
 from rocm_perf_lab.device.toolchain import (
@@ -291,9 +291,9 @@ def build(toolchain: Toolchain, command: Command, say: Callable[[str], None]) ->
     for item in command.inputs:
         if item.path != "-" and not Path(item.path).exists():
             raise BadInput(f"hipcc: no such file: {item.path}")
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-hipcc-") as folder:
+    with scratch.folder("rocm-perf-hipcc-") as folder:
         try:
-            _stages(Build(toolchain, command, Path(folder), say))
+            _stages(Build(toolchain, command, folder, say))
         except StepFailedError as failed:
             return failed.code
     return 0

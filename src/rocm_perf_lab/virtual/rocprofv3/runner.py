@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import BadInput, MissingTool
 from rocm_perf_lab.virtual import models, native
 from rocm_perf_lab.virtual.rocprofv3 import (
@@ -39,6 +38,7 @@ REPRODUCIBLE = "ROCM_PERF_REPRODUCIBLE"
 _FIXED_ORIGIN_NS = 1_000_000_000
 _BETWEEN_PROCESSES_NS = 1_000_000
 _GRACE_S = 5.0
+_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Tell = Callable[[str], None]
 
@@ -84,14 +84,12 @@ def _plan(wanted: Pass, gpus: Sequence[agents.Gpu]) -> list[Wanted]:
 
 @contextlib.contextmanager
 def _private_folder() -> Iterator[Path]:
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="rocm-perf-record-"))
-    except OSError as error:
-        raise BadInput(f"no folder for the recording: {error.strerror}", "set TMPDIR") from None
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(scratch.folder("rocm-perf-record-"))
+        except OSError as error:
+            raise BadInput(f"no folder for the recording: {error.strerror}", "set TMPDIR") from None
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_config(folder: Path, wanted: Pass, counted: Sequence[Wanted]) -> None:
@@ -136,7 +134,7 @@ def _execute(program: Sequence[str], folder: Path, device: str, tell: Tell) -> E
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(number)
 
-    before = {n: signal.signal(n, pass_on) for n in (signal.SIGINT, signal.SIGTERM)}
+    before = {n: signal.signal(n, pass_on) for n in _PASSED_ON}
     try:
         code = _wait(process, asked)
     finally:
