@@ -48,7 +48,7 @@ def document(
         budget=asked.budget,
         metric=asked.metric,
         simulated=job.recorded is not None,
-        interrupted=tuned.interrupted,
+        interrupted=tuned.stopped is not None,
         optimum_fraction=optimum / best.time_ms if optimum and best and best.time_ms else None,
         statuses=dict(sorted(Counter(e.measurement.status for e in tuned.evaluations).items())),
         phases=_phases(job, tuned, model),
@@ -157,9 +157,9 @@ def _warnings(job: Job, tuned: Tuned, model: schema.ModelQuality) -> list[str]:
         found.append("no configuration worked")
     elif best.stable is False:
         found.append(f"the best configuration's time varies by {100 * (best.cv or 0):.0f} %")
-    if best is not None and not tuned.certain and not tuned.interrupted:
+    if best is not None and not tuned.certain and tuned.stopped is None:
         found.append("the best could not be told from its rivals with certainty")
-    if tuned.interrupted:
+    if tuned.stopped is not None:
         found.append("interrupted: the best so far")
     return found
 

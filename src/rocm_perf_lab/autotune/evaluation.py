@@ -9,13 +9,14 @@ from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.statistics import coefficient_of_variation, mean_interval95, median
 
 UNSTABLE_CV = 0.10
+STATUSES = ("ok", "invalid", "build_failed", "failed", "timeout", "wrong", "out_of_resources")
 
 
 @dataclass(frozen=True)
 class Measurement:
     """One attempt: samples, or why there are none."""
 
-    status: str  # ok, invalid, build_failed, failed, timeout, wrong, out_of_resources
+    status: str  # one of STATUSES
     samples_ms: tuple[float, ...] = ()
     reason: str | None = None
     runtime_features: dict[str, Any] = field(default_factory=dict)

@@ -5,6 +5,7 @@ Everything here is plain data in and out, so that a measurement can travel to an
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -16,15 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.autotune import code_object, gpu_lock
 from rocm_perf_lab.autotune.evaluation import Measurement
 from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.autotune.template import Template
 from rocm_perf_lab.collect import process
 from rocm_perf_lab.device import discover
-from rocm_perf_lab.errors import MissingTool
+from rocm_perf_lab.errors import BadInput, MissingTool
 
 METRICS = ("runtime", "wall")
+_OUT_OF_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
@@ -71,13 +74,16 @@ OnStart = Callable[[int], None]
 
 def measure(task: Task, on_start: OnStart = lambda _: None) -> Measurement:
     """Never raises for what the user's programs do: a failure is a result."""
-    folder = Path(tempfile.mkdtemp(prefix="rocm-perf-tune-", dir=task.keep_in))
     try:
-        return _measure(task, folder, on_start)
+        with scratch.folder("rocm-perf-tune-", task.keep_in) as folder:
+            return _measure(task, folder, on_start)
     except _Stop as stop:
         return Measurement(stop.status, reason=stop.reason)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        if error.errno not in _OUT_OF_DISK:
+            raise
+        where = error.filename or tempfile.gettempdir()
+        raise BadInput(f"{where}: {error.strerror}", hint="make room, or set TMPDIR") from None
 
 
 def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:

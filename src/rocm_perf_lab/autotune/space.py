@@ -6,6 +6,7 @@ The file is JSON: a list of configurations, or an object with "parameters" (name
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.autotune import expression
-from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.errors import BadInput, plain
 
 Value = bool | int | float | str
 Configuration = dict[str, Value]
@@ -26,6 +27,7 @@ Codes = npt.NDArray[np.int32]
 
 MAX_CONFIGURATIONS = 2_000_000
 _MAX_FILE_BYTES = 512 << 20
+_KEYS = ("parameters", "constraints", "configurations", "tune_params", "restrictions")
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,11 @@ def load(path: Path) -> Space:
 
 def read_json(path: Path) -> Any:
     try:
-        if path.stat().st_size > _MAX_FILE_BYTES:
+        with path.open("rb") as file:  # a pipe is welcome; one that never ends is not
+            content = file.read(_MAX_FILE_BYTES + 1)
+        if len(content) > _MAX_FILE_BYTES:
             raise BadInput(f"{path} is larger than {_MAX_FILE_BYTES >> 20} MiB")
-        return json.loads(path.read_text("utf-8"))
+        return json.loads(content.decode("utf-8"))
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from None
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
@@ -78,6 +82,7 @@ def from_json(data: Any, where: str) -> Space:
         return from_configurations(data, where)
     if not isinstance(data, dict):
         raise BadInput(f"{where}: a search space is a list or an object", hint=_FORMAT)
+    _check_keys(data, where)
     if "configurations" in data:
         return from_configurations(data["configurations"], where)
     given = data.get("parameters", data.get("tune_params"))
@@ -89,6 +94,16 @@ def from_json(data: Any, where: str) -> Space:
     if not isinstance(constraints, list):
         raise BadInput(f"{where}: constraints must be a list of expressions")
     return from_parameters(given, constraints, where)
+
+
+def _check_keys(data: Mapping[str, Any], where: str) -> None:
+    """A misspelt key must not silently widen the space."""
+    plain_form = not set(data) & set(_KEYS)
+    for key in data:
+        near = difflib.get_close_matches(key.lower(), _KEYS, n=1, cutoff=0.8)
+        if key not in _KEYS and (near or not plain_form):
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(_KEYS)}"
+            raise BadInput(f"{where} has the unknown key {plain(key)!r}", hint=hint)
 
 
 def from_configurations(rows: Any, where: str) -> Space:

@@ -1,5 +1,5 @@
 """Command templates: split into arguments first, then filled in, so a value is never more than
-one argument and no shell sees it."""
+one argument and no shell sees it. With --shell only harmless values are filled in."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.errors import Refused, UsageError, plain
 
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+
+_HARMLESS = re.compile(r"[A-Za-z0-9_@%+=:,./-]*")
 
 # Places that every template may name besides the parameters.
 RESERVED = ("workdir", "log", "gpu")
@@ -24,10 +26,11 @@ class Template:
     shell: bool = False
 
     def fill(self, values: Mapping[str, object]) -> list[str]:
-        """The command to run. With --shell, values are quoted and /bin/sh runs the line."""
+        """The command to run; with --shell, /bin/sh runs the line."""
         if self.shell:
-            return ["/bin/sh", "-c", _fill(self.text, values, quote=True)]
-        return [_fill(argument, values, quote=False) for argument in self.arguments]
+            check_for_shell({name: values[name] for name in names_in(self)})
+            return ["/bin/sh", "-c", _fill(self.text, values)]
+        return [_fill(argument, values) for argument in self.arguments]
 
 
 def parse(text: str, option: str, names: frozenset[str], shell: bool = False) -> Template:
@@ -59,12 +62,23 @@ def spelled(value: object) -> str:
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
-def _fill(text: str, values: Mapping[str, object], quote: bool) -> str:
+def check_for_shell(values: Mapping[str, object]) -> None:
+    """Nothing that means anything to a shell, however the template quotes it: a value inside
+    double quotes, or handed on to a second shell, would be run."""
+    for name, value in values.items():
+        text = spelled(value)
+        if _HARMLESS.fullmatch(text) is None:
+            raise Refused(
+                f"--shell: a value of {plain(name)}, {plain(text)[:50]!r}, "
+                "could be run as a command",
+                hint="with --shell values are made of letters, digits and _@%+=:,./- only; "
+                "without --shell any value is one argument",
+            )
+
+
+def _fill(text: str, values: Mapping[str, object]) -> str:
     def place(match: re.Match[str]) -> str:
         name = match.group(1)
-        if name is None:
-            return match.group(0)[0]
-        value = spelled(values[name])
-        return shlex.quote(value) if quote else value
+        return match.group(0)[0] if name is None else spelled(values[name])
 
     return _PLACE.sub(place, text)

@@ -59,7 +59,7 @@ class Tuned:
     convergence: list[tuple[int, float]] = field(default_factory=list)  # evaluated, best ms so far
     rounds: int = 0  # of re-measurement
     certain: bool = True
-    interrupted: bool = False
+    stopped: KeyboardInterrupt | None = None  # Ctrl-C or a signal like it
     notes: list[str] = field(default_factory=list)
     elapsed_s: float = 0.0
 
@@ -75,10 +75,15 @@ def tune(job: Job) -> Tuned:
         run.resume()
         run.search_phase()
         run.leaders_phase()
-    except KeyboardInterrupt:
-        run.result.interrupted = True
+    except KeyboardInterrupt as stop:
+        run.result.stopped = stop
     finally:
         run.executor.close()
+    if run.cache.failure is not None:
+        run.result.notes.append(
+            f"the cache {job.cache} could not be written ({run.cache.failure}): "
+            "it does not hold all that was measured"
+        )
     run.result.elapsed_s = run.elapsed()
     return run.result
 
