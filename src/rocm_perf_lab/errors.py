@@ -41,3 +41,12 @@ class MissingTool(PerfLabError):
 
 class Refused(PerfLabError):
     exit_code = 5
+
+
+def plain(text: str) -> str:
+    """Names from programs, files and databases: nothing in them may steer a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def plain_lines(text: str) -> str:
+    return "\n".join(plain(line.replace("\t", " ")) for line in text.split("\n"))

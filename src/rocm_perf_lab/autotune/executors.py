@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from rocm_perf_lab.autotune.evaluation import Measurement
 from rocm_perf_lab.autotune.measure import Task, measure, visible_gpus
 from rocm_perf_lab.autotune.recorded import RecordedSpace
+from rocm_perf_lab.collect import process
 from rocm_perf_lab.errors import MissingTool, UsageError
 
 Done = tuple[int, Measurement]
@@ -107,12 +108,11 @@ class LocalGpus:
         for _ in self._threads:
             self._tasks.put(None)
         # Interrupt first: a profiler among them ends its own program then.
-        for sign in (signal.SIGINT, signal.SIGKILL):
+        for stop in (_interrupt, process.end):
             with self._lock:
                 groups = set(self._groups)
             for group in groups:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(group, sign)
+                stop(group)
             end = time.monotonic() + _CANCEL_GRACE_S
             for thread in self._threads:
                 thread.join(max(0.0, end - time.monotonic()))
@@ -127,7 +127,7 @@ class LocalGpus:
                 self._groups.add(group)
                 closing = self._closing
             if closing:
-                os.killpg(group, signal.SIGKILL)
+                process.end(group)
 
         while (item := self._tasks.get()) is not None:
             row, task = item
@@ -141,6 +141,11 @@ class LocalGpus:
             finally:
                 with self._lock:
                     self._groups.difference_update(current)
+
+
+def _interrupt(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGINT)
 
 
 class DaskCluster:

@@ -11,12 +11,13 @@ import contextlib
 import fcntl
 import os
 import re
-import signal
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from rocm_perf_lab.collect import process
 
 _POLL_S = 0.05
 
@@ -61,7 +62,6 @@ def _end_orphan(file: int) -> None:
     try:
         os.kill(owner, 0)
     except ProcessLookupError:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, signal.SIGKILL)
+        process.end(group)
     except PermissionError:
         pass

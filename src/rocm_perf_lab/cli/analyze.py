@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import glob
+import re
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.output import print_profile, write_page
 from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.cli.streams import say
 from rocm_perf_lab.collect import run_folder
-from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.errors import BadInput, UsageError, plain
+
+EXAMPLES = examples(
+    "rocm-perf analyze .rocpd_profile/latest",
+    "rocm-perf analyze run1_results.db run2_results.db",
+    "rocm-perf analyze --json traces/ > profile.json",
+)
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -41,7 +50,7 @@ DetailsOption = Annotated[
 ]
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def analyze(
     traces: Annotated[
         list[str] | None,
@@ -98,6 +107,7 @@ def analyze(
     from rocm_perf_lab import workflow
     from rocm_perf_lab.workflow.report import report_html
 
+    check_regex(kernel)
     with progress(quiet) as tell:
         documents = workflow.analyze_files(
             expand(traces or []),
@@ -107,11 +117,31 @@ def analyze(
             ),
             tell=tell,
         )
+    final: Path | None = None
+    lost: BadInput | None = None
+    try:
         with run_folder.new_run(out, "analyze") as run:
             workflow.write_documents(documents, run.folder)
+        final = run.final
+        for warning in run.warnings:
+            say(f"warning: {plain(warning)}")
+    except BadInput as error:
+        lost = error
+    except OSError as error:
+        lost = BadInput(f"{out} cannot be written: {error.strerror}")
+    print_profile(documents.profile, final, json, quiet, details)
     if report is not None:
-        write_page(report, report_html(documents, run.final))
-    print_profile(documents.profile, run.final, json, quiet, details)
+        write_page(report, report_html(documents, final))
+    if lost is not None:
+        raise BadInput(f"{lost.message}; the result is above, its files are not kept", lost.hint)
+
+
+def check_regex(pattern: str | None) -> None:
+    """Before anything runs."""
+    try:
+        re.compile(pattern or "")
+    except re.error as error:
+        raise UsageError(f"--kernel {pattern}: not a regular expression: {error}") from None
 
 
 def expand(patterns: list[str]) -> list[Path]:

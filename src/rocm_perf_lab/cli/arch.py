@@ -11,15 +11,18 @@ import typer
 from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.check import check as find_problems
 from rocm_perf_lab.arch.model import Gpu, Quantity
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.errors import GateFailed, UsageError
 from rocm_perf_lab.schema import arch as schema
 from rocm_perf_lab.schema.common import to_json
+
+EXAMPLES = examples("rocm-perf arch list", "rocm-perf arch show MI300X", "rocm-perf arch check")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
 
-@app.callback()
+@app.callback(epilog=EXAMPLES)
 def arch() -> None:
     """The GPUs that are known, and every number the verdicts rest on."""
 

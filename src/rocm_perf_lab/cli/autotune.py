@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from rocm_perf_lab.cli import signals
 from rocm_perf_lab.cli.autotune_triton import run_triton
-from rocm_perf_lab.errors import BadInput, GateFailed, UsageError
+from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.streams import say
+from rocm_perf_lab.errors import BadInput, GateFailed, UsageError, plain, plain_lines
 
 if TYPE_CHECKING:
     from rocm_perf_lab.autotune.evaluation import Evaluation
@@ -28,13 +31,19 @@ if TYPE_CHECKING:
     from rocm_perf_lab.schema.autotune import AutotuneDocument
     from rocm_perf_lab.schema.common import Provenance
 
+EXAMPLES = examples(
+    'rocm-perf autotune --space space.json --cmd-template "./app --bm {BM}"',
+    'rocm-perf autotune --space space.json --cmd-template "./app {BM}" \\',
+    "    --budget 15m --cache tuned.jsonl",
+    "rocm-perf autotune --simulate recorded.json.gz --budget 5%",
+)
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-INTERRUPTED = 130
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def autotune(
     space: Annotated[
         Path | None,
@@ -153,7 +162,10 @@ def autotune(
         str, typer.Option("--device", metavar="NAME", help="For --metric runtime: as in profile.")
     ] = "auto",
     shell: Annotated[
-        bool, typer.Option("--shell", help="Run the templates by /bin/sh; values are quoted.")
+        bool,
+        typer.Option(
+            "--shell", help="Run the templates by /bin/sh; only harmless values are taken."
+        ),
     ] = False,
     report: Annotated[
         Path | None,
@@ -226,14 +238,17 @@ def autotune(
         tuned = tune.tune(job)
     asked = document.Asked(budget=budget, metric="recorded" if simulate else metric)
     result = document.document(job, tuned, asked, _provenance(job, tuned.evaluations, started))
+    _print(result, json, quiet)
     if report is not None:
         from rocm_perf_lab.cli.output import write_page
         from rocm_perf_lab.report.autotune_page import render
 
         write_page(report, render(result))
-    _print(result, json, quiet)
-    if tuned.interrupted:
-        raise typer.Exit(INTERRUPTED)
+    if tuned.stopped is not None:
+        said = str(tuned.stopped) or "interrupted"
+        kept = f"; they are kept in {cache}" if cache is not None else "; no --cache keeps them"
+        say(f"{said}: {result.evaluated_configs} configurations were measured{kept}")
+        raise typer.Exit(signals.exit_code(tuned.stopped))
     if result.best_config is None:
         reasons = [e.reason for e in result.evaluations if e.reason]
         raise GateFailed(
@@ -315,6 +330,10 @@ def _recipe(
             "no template names a parameter: every configuration would run the same command",
             hint=f"use {{{space.names[0]}}}",
         )
+    if shell:
+        for name, values in zip(space.names, space.values, strict=True):
+            for value in values if name in used else ():
+                template.check_for_shell({name: value})
     own = metric if metric in METRICS else template.parse(metric, "--metric", names, shell)
     if shell and own == "runtime":
         raise UsageError("--shell cannot be profiled: use --metric wall or a command")
@@ -450,7 +469,7 @@ def _progress(quiet: bool) -> Iterator[Callable[[Progress], None]]:
             silence = p.elapsed_s - said
             if silence >= (2.0 if (p.evaluated, p.phase) != last else 60.0):
                 said, last = p.elapsed_s, (p.evaluated, p.phase)
-                print(f"rocm-perf: {describe(p)}", file=sys.stderr)
+                say(f"rocm-perf: {describe(p)}")
 
         yield line
 
@@ -476,11 +495,11 @@ def _print(result: AutotuneDocument, as_json: bool, quiet: bool) -> None:
         sys.stdout.write(to_json(result))
     elif quiet:
         if best:
-            print(" ".join(f"{k}={v}" for k, v in best.parameters.items()))
+            print(plain(" ".join(f"{k}={v}" for k, v in best.parameters.items())))
     else:
-        sys.stdout.write(summary(result))
+        sys.stdout.write(plain_lines(summary(result)))
     for warning in result.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        say(f"warning: {plain(warning)}")
 
 
 def summary(result: AutotuneDocument) -> str:

@@ -8,12 +8,21 @@ from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.cli.words import arrange
+
+EXAMPLES = examples(
+    "rocm-perf capture --kernel softmax ./app",
+    "rocm-perf capture --kernel gemm --index 3 --out gemm/ ./app -- --size 4096",
+)
+
+__all__ = ["app", "arrange"]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def capture(
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to run.")],
     arguments: Annotated[

@@ -8,14 +8,17 @@ from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.schema.common import to_json
 from rocm_perf_lab.schema.device import DeviceLine, DeviceList
 
+EXAMPLES = examples("rocm-perf device list", "rocm-perf device list --json")
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
 
-@app.callback()
+@app.callback(epilog=EXAMPLES)
 def device() -> None:
     """The GPUs a program can run on, real and virtual."""
 

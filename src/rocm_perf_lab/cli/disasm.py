@@ -11,17 +11,25 @@ import typer
 
 from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
+from rocm_perf_lab.cli.analyze import check_regex
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
 from rocm_perf_lab.device.disassembly import KNOWN, disassemble, unknown
-from rocm_perf_lab.errors import BadInput, UsageError
+from rocm_perf_lab.errors import BadInput, UsageError, plain
 from rocm_perf_lab.schema import disasm as schema
 from rocm_perf_lab.schema.common import to_json
 from rocm_perf_lab.schema.occupancy import to_occupancy
 
+EXAMPLES = examples(
+    "rocm-perf disasm ./app",
+    "rocm-perf disasm ./app --summary",
+    "rocm-perf disasm ./app --kernel softmax --arch gfx942",
+)
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def disasm(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A HIP program, library, bundle or code object.")
@@ -61,10 +69,8 @@ def disasm(
 
 
 def _choose(file: Path, pattern: str, architecture: str) -> list[tuple[CodeObject, Kernel]]:
-    try:
-        wanted = re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"--kernel {pattern}: not a regular expression: {error}") from error
+    check_regex(pattern)
+    wanted = re.compile(pattern)
     kernels = [(owner, k) for owner in read_code_objects(file) for k in owner.kernels]
     if not kernels:
         raise BadInput(f"{file} holds GPU code, but no kernel")
@@ -150,7 +156,7 @@ def _document(
 
 def _print(owner: CodeObject, kernel: Kernel, block: int | None, summary: str | None) -> None:
     fits = occupancy_of(kernel, block)
-    print(f"{_plain(kernel.name)}  ({owner.architecture})")
+    print(f"{plain(kernel.name)}  ({owner.architecture})")
     print(
         f"  VGPR {kernel.vgprs} + AGPR {kernel.agprs}, SGPR {kernel.sgprs}, "
         f"LDS {kernel.lds_bytes} B, scratch {kernel.scratch_bytes} B, "
@@ -166,7 +172,7 @@ def _print(owner: CodeObject, kernel: Kernel, block: int | None, summary: str | 
         )
     for a in kernel.arguments:
         if not a.hidden:
-            print(f"  argument {a.offset:4}  {a.size:3} B  {a.kind:14} {_plain(a.name)}".rstrip())
+            print(f"  argument {a.offset:4}  {a.size:3} B  {a.kind:14} {plain(a.name)}".rstrip())
     hidden = sum(a.hidden for a in kernel.arguments)
     if hidden:
         print(f"  and {hidden} hidden arguments, {kernel.kernarg_bytes} B in all")
@@ -177,12 +183,7 @@ def _print(owner: CodeObject, kernel: Kernel, block: int | None, summary: str | 
     last: tuple[str | None, int | None] = (None, None)
     for i in disassemble(owner, kernel):
         if (i.file, i.line) != last and i.file is not None:
-            print(f"; {_plain(i.file)}:{i.line}")
+            print(f"; {plain(i.file)}:{i.line}")
         last = (i.file, i.line)
         encoding = " ".join(f"{word:08x}" for word in i.encoding)
         print(f"  {i.address:#08x}  {encoding:<26}  {i.text}")
-
-
-def _plain(text: str) -> str:
-    """Names come from the file: nothing in them may steer a terminal."""
-    return "".join(c if c.isprintable() else "?" for c in text)

@@ -10,9 +10,15 @@ from typing import Annotated
 import typer
 
 from rocm_perf_lab.analyze.rules import LABELS, Rule, RuleSet, rule_set
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.schema.arch import RuleCondition, RuleText, RuleTexts, RunRuleText, rule_text
 from rocm_perf_lab.schema.common import to_json
+
+EXAMPLES = examples(
+    "rocm-perf explain",
+    "rocm-perf explain memory_bandwidth_bound",
+)
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -22,7 +28,7 @@ UNKNOWN = (
 )
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def explain(
     rule: Annotated[
         str | None,

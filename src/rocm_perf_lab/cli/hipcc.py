@@ -23,6 +23,11 @@ is linked with the virtual GPU's runtime. ROCM_PERF_TOOLCHAIN=rocm|clang|ziglang
 Options of this command alone:
   --print-shim-dir  Make a folder with `hipcc` and `hipconfig` for PATH, and print its name.
                     Its parent serves as ROCM_PATH and HIP_PATH for Makefiles that want one.
+
+Examples:
+  rocm-perf hipcc -O3 -g app.cpp -o app
+  rocm-perf hipcc -O3 --offload-arch=gfx942,gfx90a app.cpp -o app
+  PATH=$(rocm-perf hipcc --print-shim-dir):$PATH make
 """
 
 
@@ -37,7 +42,7 @@ def app(args: Sequence[str], prog_name: str = "rocm-perf hipcc") -> None:
     amd = _amd_hipcc()
     if amd is not None:
         os.execv(amd, [amd, *words])
-    if not words or words == ["--help"]:
+    if not words or words in (["--help"], ["-h"]):
         print(HELP, end="")
         sys.exit(0 if words else 2)
     words += shlex.split(os.environ.get("HIPCC_COMPILE_FLAGS_APPEND", ""))

@@ -14,9 +14,13 @@ import io
 import os
 import sys
 import textwrap
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.errors import PerfLabError, UsageError
+from rocm_perf_lab.cli import settings, signals, streams
+from rocm_perf_lab.errors import BadInput, PerfLabError, UsageError, plain, plain_lines
 
 PROGRAM = "rocm-perf"
 
@@ -96,30 +100,47 @@ def _tolerate_narrow_output() -> None:
 def main(argv: list[str] | None = None) -> None:
     _tolerate_narrow_output()
     args = list(sys.argv[1:] if argv is None else argv)
+    streams.prepare()
     debug = _take_debug(args)
     try:
-        code = _run(args)
+        with signals.end_like_interrupts():
+            code = _run(args)
         sys.stdout.flush()
     except PerfLabError as error:
         if debug:
             raise
         _print_error(error)
         code = error.exit_code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         if debug:
             raise
-        print("interrupted", file=sys.stderr)
-        code = 130
+        streams.say(str(stop) or "interrupted")
+        code = signals.exit_code(stop)
     except BrokenPipeError:
         # The reader of our output went away (`| head`): not an error worth a sentence.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.give_up(sys.stdout)
         code = 0
+    except OSError as error:
+        # A full disk, a file that went away: the machine's condition, not a defect.
+        if debug:
+            raise
+        streams.give_up(sys.stdout)
+        where = plain(str(error.filename)) if error.filename is not None else "cannot write"
+        streams.say(f"{PROGRAM}: {where}: {error.strerror or error}")
+        code = BadInput.exit_code
+    except MemoryError:
+        if debug:
+            raise
+        streams.say(f"{PROGRAM}: there is not enough memory for this")
+        code = BadInput.exit_code
     except Exception as error:
         if debug:
             raise
         kind = type(error).__name__
-        print(f"{PROGRAM}: internal error: {kind}: {error}", file=sys.stderr)
-        print("  This is a defect; --debug shows where. Please report it.", file=sys.stderr)
+        streams.say(
+            f"{PROGRAM}: internal error: {kind}: {plain_lines(str(error))}",
+            "  This is a defect; --debug shows where. Please report it.",
+        )
         code = 70
     sys.exit(code)
 
@@ -139,14 +160,42 @@ def _run(args: list[str]) -> int:
             f"no such {what}: {name}",
             hint=f"did you mean `{PROGRAM} {close[0]}`?" if close else f"see `{PROGRAM} --help`",
         )
+    try:
+        Path.cwd()
+    except OSError:
+        raise BadInput("the working folder does not exist any more", "cd to another") from None
+    settings.check(os.environ)
     # Most objects live to the end of a command: looking for garbage among them as often as usual
     # costs a tenth of the time.
     gc.set_threshold(200_000, 20, 20)
     module = importlib.import_module(COMMANDS[name][0])
     try:
-        module.app(args=args[1:], prog_name=f"{PROGRAM} {name}")
+        return _call(module, args[1:], f"{PROGRAM} {name}")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+
+
+def _call(module: ModuleType, args: list[str], name: str) -> int:
+    """A command's `app`. Of Typer only parsing and help are used: its way of running a command
+    has other ideas of what Ctrl-C and a closed pipe mean."""
+    if not hasattr(module.app, "registered_commands"):
+        module.app(args=args, prog_name=name)
+        return 0
+    import typer
+
+    kinds = typer.BadParameter.__mro__
+    failure: Any = next(kind for kind in kinds if kind.__name__ == "ClickException")
+    command = typer.main.get_command(module.app)
+    if hasattr(module, "arrange"):
+        args = module.arrange(command, args)
+    try:
+        with command.make_context(name, args, help_option_names=["-h", "--help"]) as context:
+            command.invoke(context)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except failure as error:
+        error.show()
+        return int(error.exit_code)
     return 0
 
 
@@ -161,6 +210,7 @@ def _take_debug(args: list[str]) -> bool:
 
 
 def _print_error(error: PerfLabError) -> None:
-    print(f"{PROGRAM}: {error.message}", file=sys.stderr)
+    lines = [f"{PROGRAM}: {plain_lines(error.message)}"]
     if error.hint:
-        print(f"  {error.hint}", file=sys.stderr)
+        lines.append(f"  {plain_lines(error.hint)}")
+    streams.say(*lines)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
+from rocm_perf_lab.cli.streams import say
 from rocm_perf_lab.collect.run_folder import write_file
-from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.errors import BadInput, plain
 from rocm_perf_lab.report.text import summary
 from rocm_perf_lab.report.units import milliseconds
 from rocm_perf_lab.schema.common import to_json
@@ -30,9 +31,7 @@ def print_profile(
         print_rich(summary(document, Console().width, details))
     warn_unstable(document)
     if folder is not None and not quiet:
-        Console(stderr=True, highlight=False).print(
-            f"files: {folder}", soft_wrap=True, markup=False
-        )
+        say(f"files: {plain(str(folder))}")
 
 
 def print_rich(content: RenderableType) -> None:
@@ -53,8 +52,7 @@ def write_page(path: Path, html: str) -> None:
 def warn_unstable(document: ProfileDocument) -> None:
     s = document.stability
     if s is not None and s.classification == "unstable" and s.cv is not None:
-        print(
+        say(
             f"warning: the runtime varies by {100 * s.cv:.0f} % over {s.runs} runs "
-            f"(mean {milliseconds(s.mean_ms)}); do not compare it",
-            file=sys.stderr,
+            f"(mean {milliseconds(s.mean_ms)}); do not compare it"
         )

@@ -7,16 +7,30 @@ from typing import Annotated
 
 import typer
 
-from rocm_perf_lab.cli.analyze import Ceilings, DetailsOption, Select, SelectOption
+from rocm_perf_lab.cli import signals
+from rocm_perf_lab.cli.analyze import Ceilings, DetailsOption, Select, SelectOption, check_regex
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.output import print_profile, write_page
 from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.cli.run import BOUNDS_HELP, Bounds, bounds_variable
+from rocm_perf_lab.cli.streams import say
+from rocm_perf_lab.cli.words import arrange
 from rocm_perf_lab.collect import run_folder
-from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.errors import BadInput, UsageError, plain
+
+EXAMPLES = examples(
+    "rocm-perf profile ./app",
+    "rocm-perf profile ./app --size 4096",
+    "rocm-perf profile --att --kernel gemm ./app -- --size 4096",
+    "rocm-perf profile --json ./app > profile.json",
+)
+
+__all__ = ["app", "arrange"]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def profile(
     program: Annotated[
         str | None,
@@ -24,7 +38,7 @@ def profile(
     ] = None,
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- ARGS", help="Its arguments, after two dashes."),
+        typer.Argument(metavar="[--] ARGS", help="Its arguments, best after two dashes."),
     ] = None,
     capture: Annotated[
         Path | None,
@@ -70,6 +84,13 @@ def profile(
             help="No profiler: time the program by the host's clock; the rest stays null.",
         ),
     ] = False,
+    bounds: Annotated[
+        Bounds | None, typer.Option("--bounds", help=BOUNDS_HELP, show_default=False)
+    ] = None,
+    ignore_failure: Annotated[
+        bool,
+        typer.Option("--ignore-failure", help="Profile a program that does not exit with 0 too."),
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE", help="Also write an HTML report there."),
@@ -91,6 +112,7 @@ def profile(
     from rocm_perf_lab.replay import microscope
     from rocm_perf_lab.workflow.report import report_html
 
+    check_regex(kernel)
     if capture is not None:
         if program is not None or kernel is not None or no_rocprof:
             raise UsageError(
@@ -125,11 +147,33 @@ def profile(
         timeout_s=timeout,
         device=device,
         rocprof=not no_rocprof,
+        ignore_failure=ignore_failure,
+        environment=bounds_variable(bounds),
     )
     label = run_folder.label_of(program, options.arguments)
-    with progress(quiet) as tell, run_folder.new_run(out, label) as run:
-        documents = workflow.profile_program(options, run.folder, tell)
-        workflow.write_documents(documents, run.folder)
+    profiled: workflow.Profiled | None = None
+    lost: str | None = None
+    try:
+        with progress(quiet) as tell, run_folder.new_run(out, label) as run:
+            profiled = workflow.profile_program(options, run.folder, tell)
+            workflow.write_documents(profiled.documents, run.folder)
+    except KeyboardInterrupt as stop:
+        say(f"{str(stop) or 'interrupted'}: nothing had been measured, nothing is kept")
+        raise typer.Exit(signals.exit_code(stop)) from None
+    except OSError as error:
+        if profiled is None:
+            raise
+        lost = f"{out} cannot be written: {error.strerror}"
+    print_profile(profiled.documents.profile, run.final, json, quiet, details)
     if report is not None:
-        write_page(report, report_html(documents, run.final))
-    print_profile(documents.profile, run.final, json, quiet, details)
+        write_page(report, report_html(profiled.documents, run.final))
+    for warning in run.warnings:
+        say(f"warning: {plain(warning)}")
+    if lost is not None:
+        raise BadInput(f"{lost}; the result is above, its files are not kept")
+    if isinstance(profiled.stopped, KeyboardInterrupt):
+        said = str(profiled.stopped) or "interrupted"
+        say(f"{said}: what was measured until then is above and kept in {run.final}")
+        raise typer.Exit(signals.exit_code(profiled.stopped))
+    if profiled.stopped is not None:
+        raise profiled.stopped

@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
+
+from rocm_perf_lab.cli.streams import say
+from rocm_perf_lab.errors import plain
 
 Tell = Callable[[str], None]
 
@@ -17,10 +21,6 @@ def progress(quiet: bool = False) -> Iterator[Tell]:
         yield lambda _: None
     elif console.is_terminal:
         with console.status("starting") as status:
-            yield lambda text: status.update(_plain(text))
+            yield lambda text: status.update(escape(plain(text)))
     else:
-        yield lambda text: console.print(f"rocm-perf: {_plain(text)}", soft_wrap=True)
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")
+        yield lambda text: say(f"rocm-perf: {plain(text)}")

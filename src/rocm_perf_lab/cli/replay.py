@@ -10,8 +10,15 @@ from typing import Annotated
 import typer
 
 from rocm_perf_lab.cli.analyze import Ceilings
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.collect import run_folder
+
+EXAMPLES = examples(
+    "rocm-perf replay info",
+    "rocm-perf replay full-vm capture/",
+    "rocm-perf replay diff before/ after/",
+)
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
@@ -37,7 +44,7 @@ class Cache(str, Enum):
     flush = "flush"
 
 
-@app.callback()
+@app.callback(epilog=EXAMPLES)
 def replay() -> None:
     """Run a captured dispatch again, at the same addresses, in a process of its own."""
 

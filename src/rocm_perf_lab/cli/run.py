@@ -4,13 +4,37 @@ from __future__ import annotations
 
 import os
 import shutil
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput
+
+EXAMPLES = examples(
+    "rocm-perf run ./app --size 4096",
+    "rocm-perf run --device virtual:mi250x ./app",
+    "rocm-perf run --bounds report ./app",
+)
+
+BOUNDS_HELP = (
+    "Where an allocation ends on the virtual GPU: strict, at its last byte; page, where hardware "
+    "would notice; report, as page, but each place that strict would stop at is told once."
+)
+
+
+class Bounds(str, Enum):
+    strict = "strict"
+    page = "page"
+    report = "report"
+
+
+def bounds_variable(bounds: Bounds | None) -> dict[str, str]:
+    return {} if bounds is None else {"ROCM_PERF_VIRTUAL_BOUNDS": bounds.value}
+
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -18,7 +42,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 # What follows the program is the program's, options included.
 @app.command(
     context_settings={"allow_interspersed_args": False},
-    options_metavar="[--device NAME]",
+    options_metavar="[OPTIONS]",
+    epilog=EXAMPLES,
 )
 def run(
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to run.")],
@@ -34,6 +59,9 @@ def run(
             help="A name from `rocm-perf device list` (also ROCM_PERF_DEVICE).",
         ),
     ] = None,
+    bounds: Annotated[
+        Bounds | None, typer.Option("--bounds", help=BOUNDS_HELP, show_default=False)
+    ] = None,
 ) -> None:
     """Run a HIP program on a GPU, or on the virtual one where there is none.
 
@@ -44,7 +72,7 @@ def run(
     if words[:1] == ["--"]:
         del words[0]
     chosen = discover.choose(device)
-    environment = discover.environment_for(chosen, device)
+    environment = {**discover.environment_for(chosen, device), **bounds_variable(bounds)}
     try:
         os.execve(path, [program, *words], environment)
     except OSError as error:

@@ -5,6 +5,7 @@
 Everything the program starts ends with it, also what left its process group by setsid: orphans
 come to this process (subreaper), which ends them. When CONTROL, the read end of a pipe, reports
 that nobody holds the other end, rocm-perf is gone (SIGKILL included) and so is everything here.
+SIGUSR1 to this process ends everything too.
 What the program writes goes to LOG: the beginning up to LIMIT bytes, and its end. STATUS gets one
 line: the exit code, the nanoseconds it ran, the bytes that were left out, the errno of writing LOG;
 or `error` and the errno of starting it.
@@ -126,7 +127,8 @@ def watch(pid: int, control: int, output: int, wake: int, log: Log) -> int | Non
         if control in ready:
             return None
         if wake in ready:
-            os.read(wake, 512)
+            if signal.SIGUSR1 in os.read(wake, 512):
+                return None
             status = reap(pid)
             if status is not None:
                 return status
@@ -155,7 +157,8 @@ def main(arguments: list[str]) -> None:
             signal.signal(number, lambda *_: None)
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for number in (signal.SIGCHLD, signal.SIGUSR1):
+        signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     output, inlet = os.pipe()
     log = Log(log_file, limit)

@@ -101,6 +101,15 @@ def run(
         return _outcome(answer.read().decode().split(), process.returncode, late, log)
 
 
+def end(group: int) -> None:
+    """All that a run of this or another process started; `group` as `on_start` was told.
+
+    Not by killing the group: that would leave those who left it.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(group, signal.SIGUSR1)
+
+
 def _end_group(process: subprocess.Popen[bytes], hold: IO[bytes]) -> None:
     """Ask, wait, end: the guard ends everything once nobody holds its pipe."""
     if process.poll() is None:

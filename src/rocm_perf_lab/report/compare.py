@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rocm_perf_lab.report.names import printable, short_name
+from rocm_perf_lab.errors import plain
+from rocm_perf_lab.report.names import short_name
 from rocm_perf_lab.report.units import milliseconds
 from rocm_perf_lab.schema.comparison import (
     Change,
@@ -35,8 +36,8 @@ def summary(document: ComparisonDocument) -> RenderableType:
             parts.append(text)
     for gate in document.gates:
         style = {"failed": "bold red", "undecided": "yellow", "passed": "green"}[gate.outcome]
-        parts.append(Text(printable(gate_line(gate)), style=style))
-    parts += [Text(f"- {printable(note)}", style="dim") for note in document.notes]
+        parts.append(Text(plain(gate_line(gate)), style=style))
+    parts += [Text(f"- {plain(note)}", style="dim") for note in document.notes]
     return Group(*parts)
 
 
@@ -68,7 +69,7 @@ def gate_line(gate: GateOutcome) -> str:
 def _value(value: float | str | None) -> str:
     if value is None:
         return "unknown"
-    return printable(value) if isinstance(value, str) else f"{value:.4g}"
+    return plain(value) if isinstance(value, str) else f"{value:.4g}"
 
 
 def interval(time: Compared) -> str:
@@ -173,19 +174,19 @@ def github_annotations(document: ComparisonDocument) -> str:
 
 def _plain(text: str) -> str:
     """Text from files in Markdown: no markup, no HTML, no table cells, no mentions."""
-    text = printable(text)
+    text = plain(text)
     for char in "\\`*_{}[]<>|@#~":
         text = text.replace(char, f"&#{ord(char)};")
     return text
 
 
 def _code(text: str) -> str:
-    text = printable(text).replace("`", "'").replace("|", "\\|")
+    text = plain(text).replace("`", "'").replace("|", "\\|")
     return f"`{text or ' '}`"
 
 
 def _data(text: str) -> str:
-    text = printable(text)
+    text = plain(text)
     return text.replace("%", "%25")
 
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rocm_perf_lab.errors import plain
+
 _PARAMETERS = re.compile(r"\([^()]*(?:\([^()]*\)[^()]*)*\)(?: const)?(?: \[clone .*)?$")
 ELLIPSIS = "…"
 _ROUNDS = 8
 
 
-def printable(text: str) -> str:
-    """Names come from files: nothing in them may steer the terminal."""
-    return "".join(c if c.isprintable() else "?" for c in text)
-
-
 def short_name(name: str, width: int) -> str:
     """A kernel's name in at most `width` columns: no return type, then no parameters, then cut."""
-    name = printable(name).removeprefix("void ")
+    name = plain(name).removeprefix("void ")
     if len(name) > width:
         name = _PARAMETERS.sub("", name)
     return name if len(name) <= width else name[: width - 1] + ELLIPSIS
@@ -44,7 +41,7 @@ def short_names(names: Sequence[str], width: int) -> list[str]:
 
 
 def _told_apart(names: Sequence[str], width: int) -> list[str]:
-    whole = [printable(name).removeprefix("void ") for name in names]
+    whole = [plain(name).removeprefix("void ") for name in names]
     bare = [_PARAMETERS.sub("", name) for name in whole]
     texts = bare if len(set(bare)) == len(set(whole)) else whole
     common = _common(texts)

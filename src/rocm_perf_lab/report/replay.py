@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rocm_perf_lab.report.names import printable
+from rocm_perf_lab.errors import plain
 from rocm_perf_lab.schema.replay import (
     Output,
     ReplayDiffDocument,
@@ -33,7 +33,7 @@ def duration(ns: float) -> str:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:
-    return "".join(f"{name:<12}{printable(text)}\n" for name, text in rows)
+    return "".join(f"{name:<12}{plain(text)}\n" for name, text in rows)
 
 
 def replay(document: ReplayDocument) -> str:
@@ -150,7 +150,7 @@ def info(document: ReplayInfoDocument) -> str:
     for number, argument in enumerate(document.arguments):
         where = f" -> {argument.region}" if argument.region else ""
         name = f"{argument.name or number} ({argument.type or argument.kind})"
-        text += printable(f"  {name} = {argument.value}{where}") + "\n"
+        text += plain(f"  {name} = {argument.value}{where}") + "\n"
     if document.regions:
         text += "\nregions\n"
     for region in document.regions[:MOST_ROWS]:
@@ -171,7 +171,7 @@ def diff(document: ReplayDiffDocument) -> str:
         ("regions", document.regions),
     ):
         for row in rows[:MOST_ROWS]:
-            text += f"{title:<12}{printable(f'{row.what}: {row.first} -> {row.second}')}\n"
+            text += f"{title:<12}{plain(f'{row.what}: {row.first} -> {row.second}')}\n"
         if len(rows) > MOST_ROWS:
             text += f"{title:<12}and {len(rows) - MOST_ROWS} more\n"
     for change in document.memory[:MOST_ROWS]:
@@ -179,5 +179,5 @@ def diff(document: ReplayDiffDocument) -> str:
             f"{change.where}: {change.differing_bytes} bytes differ; the first {change.type} is "
             f"[{change.index}]: {change.first} -> {change.second}"
         )
-        text += f"{change.when:<12}{printable(line)}\n"
+        text += f"{change.when:<12}{plain(line)}\n"
     return text

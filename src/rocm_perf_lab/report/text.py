@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rocm_perf_lab.report.names import printable, short_name, short_names
+from rocm_perf_lab.errors import plain
+from rocm_perf_lab.report.names import short_name, short_names
 from rocm_perf_lab.report.thread_trace import thread_trace_line
 from rocm_perf_lab.report.units import milliseconds, percent, rate, value_with_unit
 from rocm_perf_lab.schema.profile import (
@@ -78,7 +79,7 @@ def summary(profile: ProfileDocument, width: int = 80, details: bool = False) ->
 
 def _head(profile: ProfileDocument) -> Text:
     gpu, device = profile.gpu, profile.provenance.device
-    name = printable(gpu.name or device.name or "unknown GPU")
+    name = plain(gpu.name or device.name or "unknown GPU")
     details = [gpu.architecture, f"{gpu.compute_units} CUs" if gpu.compute_units else None]
     text = Text(name, style="bold")
     if any(details):
@@ -332,7 +333,7 @@ def _grid(rows: list[tuple[str, str]]) -> Table:
     facts.add_column(style="bold", no_wrap=True)
     facts.add_column(overflow="fold")
     for name, text in rows:
-        facts.add_row(name, printable(text))
+        facts.add_row(name, plain(text))
     return facts
 
 
@@ -343,5 +344,5 @@ def _bullets(title: str, lines: list[str]) -> RenderableType:
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     for line in lines:
-        grid.add_row("-", printable(line))
+        grid.add_row("-", plain(line))
     return Group(Text(title, style="bold"), Padding(grid, (0, 0, 0, 2)))

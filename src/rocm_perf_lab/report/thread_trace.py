@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rocm_perf_lab.report.names import printable, short_name
+from rocm_perf_lab.errors import plain
+from rocm_perf_lab.report.names import short_name
 from rocm_perf_lab.report.units import percent
 from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.schema.thread_trace import StallSite, ThreadTraceSummary
@@ -18,7 +19,7 @@ def thread_trace_line(profile: ProfileDocument) -> str:
     whose = ""
     if trace.kernel is not None and trace.kernel != dominant:
         whose = f"of {short_name(trace.kernel, 50)}, not of the dominant kernel: "
-    return printable(whose + sentences(trace))
+    return plain(whose + sentences(trace))
 
 
 def sentences(trace: ThreadTraceSummary) -> str:

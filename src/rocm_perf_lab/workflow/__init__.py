@@ -2,12 +2,13 @@
 
 from rocm_perf_lab.workflow.analyze import Choices, analyze_files, analyze_recording
 from rocm_perf_lab.workflow.documents import Documents, write_documents
-from rocm_perf_lab.workflow.profile import Options, profile_program
+from rocm_perf_lab.workflow.profile import Options, Profiled, profile_program
 
 __all__ = [
     "Choices",
     "Documents",
     "Options",
+    "Profiled",
     "analyze_files",
     "analyze_recording",
     "profile_program",

@@ -15,8 +15,8 @@ from rocm_perf_lab.analyze.runtime import stability
 from rocm_perf_lab.arch.counters import counter_groups
 from rocm_perf_lab.arch.load import lookup
 from rocm_perf_lab.collect import passes, rocprofv3
-from rocm_perf_lab.device.target import choose
-from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.device.target import Target, choose
+from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace.merge import merge
 from rocm_perf_lab.trace.model import Trace
@@ -48,10 +48,33 @@ class Options:
     timeout_s: float = 600.0
     device: str = "auto"
     rocprof: bool = True
+    ignore_failure: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)  # more for the program's
 
 
-def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None) -> Documents:
-    """Run the program as often as needed, keep everything in `folder`, return the verdict."""
+@dataclass(frozen=True)
+class Profiled:
+    documents: Documents
+    stopped: KeyboardInterrupt | PerfLabError | None  # what ended it before its time
+
+
+@dataclass
+class _Collected:
+    """What the runs gave so far."""
+
+    timing: list[Trace] = field(default_factory=list)
+    wall_ms: list[float] = field(default_factory=list)
+    counted: list[Trace] = field(default_factory=list)
+    att: tuple[Path, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+
+def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None) -> Profiled:
+    """Run the program as often as needed, keep everything in `folder`, return the verdict.
+
+    What ends the runs early, once one of them was measured, is part of the answer: the verdict
+    then rests on what there is.
+    """
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     program = passes.resolve(options.program)
     found = rocprofv3.installed()
@@ -63,65 +86,100 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
     if target.notice is not None:
         tell(target.notice)
     device = DeviceInfo(kind=target.kind, name=target.product, architecture=target.architecture)
-    kernel = options.choices.kernel
     triton = folder / "triton"
     triton.mkdir()
     job = passes.Job(
         program=(program, *options.arguments),
         folder=folder,
-        environment={**target.environment, **_triton_environment(triton, target.environment)},
+        environment={
+            **target.environment,
+            **_triton_environment(triton, target.environment),
+            **options.environment,
+        },
         timeout_s=options.timeout_s,
         tell=tell,
+        ignore_failure=options.ignore_failure,
     )
-    if not options.rocprof:
-        wall = np.array(passes.host_runs(job, options.runs))
-        made = provenance([], None, None, started, platform.node(), device=device)
-        return host_timed_document(stability(wall), made)
-
-    profiler = rocprofv3.find(target.profiler)
-    passes.warm_up(job)
-    files = passes.timing_runs(job, profiler, options.runs)
-    timing = [_one_run(written, triton) for written in files]
-    times = runtime.measure(timing, kernel)
-    if times.dominant is None:
-        raise BadInput(
-            f"{Path(program).name} launched no kernel",
-            hint="check that it uses the GPU: the trace holds no dispatch",
-        )
-    if options.att and options.choices.select == "path":
-        dag = graph.build_and_solve(representative(timing))
-        times = dominant_by(times, options.choices.select, dag)
-    else:
-        times = runtime.dominated(times, options.choices.select)
-    assert times.dominant is not None
-    dominant = times.kernels[times.dominant]
-    notes: list[str] = []
-    counted: list[Trace] = []
-    if options.counters:
-        gpu = lookup(dominant.agent) if dominant.agent else None
-        if gpu is None:
-            notes.append("No counters were collected: this GPU's architecture is not known.")
+    got = _Collected()
+    stopped: KeyboardInterrupt | PerfLabError | None = None
+    try:
+        if options.rocprof:
+            _collect(job, options, target, triton, got)
         else:
-            groups = counter_groups(gpu.architecture, details=options.details)
-            collected = passes.counter_passes(job, profiler, groups, kernel)
-            notes += collected.notes
-            counted = [_one_run(files, triton) for files in collected.files]
-    att: tuple[Path, ...] = ()
-    if options.att:
-        traced = passes.thread_trace(job, profiler, plain_name(dominant.name))
-        notes += traced.notes
-        att = traced.folders
-    return analyze_recording(
-        Recording(tuple(timing), tuple(counted)),
-        read_att(att, tell),
+            passes.warm_up(job)
+            for number in range(1, options.runs + 1):
+                got.wall_ms.append(passes.host_run(job, number, options.runs))
+    except (KeyboardInterrupt, PerfLabError) as stop:
+        if not (got.timing or got.wall_ms):
+            raise
+        stopped = stop
+        got.notes.append(_incomplete(stop, options, got))
+    if not options.rocprof:
+        wall = stability(np.array(got.wall_ms))
+        origin = provenance([], None, None, started, platform.node(), device=device)
+        return Profiled(host_timed_document(wall, origin, got.notes), stopped)
+    documents = analyze_recording(
+        Recording(tuple(got.timing), tuple(got.counted)),
+        read_att(got.att, tell),
         options.choices,
         device=device,
-        notes=notes,
+        notes=got.notes,
         started=started,
         host=platform.node(),
         relative_to=folder,
         tell=tell,
     )
+    return Profiled(documents, stopped)
+
+
+def _collect(
+    job: passes.Job, options: Options, target: Target, triton: Path, got: _Collected
+) -> None:
+    profiler = rocprofv3.find(target.profiler)
+    passes.warm_up(job)
+    for number in range(1, options.runs + 1):
+        files = passes.timing_run(job, profiler, number, options.runs)
+        got.timing.append(_one_run(files, triton))
+    kernel = options.choices.kernel
+    times = runtime.measure(got.timing, kernel)
+    if times.dominant is None:
+        got.timing.clear()
+        raise BadInput(
+            f"{Path(job.program[0]).name} launched no kernel",
+            hint="check that it uses the GPU: the trace holds no dispatch",
+        )
+    if options.att and options.choices.select == "path":
+        dag = graph.build_and_solve(representative(got.timing))
+        times = dominant_by(times, options.choices.select, dag)
+    else:
+        times = runtime.dominated(times, options.choices.select)
+    assert times.dominant is not None
+    dominant = times.kernels[times.dominant]
+    if options.counters:
+        gpu = lookup(dominant.agent) if dominant.agent else None
+        if gpu is None:
+            got.notes.append("No counters were collected: this GPU's architecture is not known.")
+        else:
+            groups = counter_groups(gpu.architecture, details=options.details)
+            done = passes.CounterPasses()
+            try:
+                passes.counter_passes(job, profiler, groups, kernel, done)
+            finally:
+                got.notes += done.notes
+                got.counted += [_one_run(found, triton) for found in done.files]
+    if options.att:
+        traced = passes.thread_trace(job, profiler, plain_name(dominant.name))
+        got.notes += traced.notes
+        got.att = traced.folders
+
+
+def _incomplete(stop: KeyboardInterrupt | PerfLabError, options: Options, got: _Collected) -> str:
+    runs = len(got.timing) + len(got.wall_ms)
+    what = f"{runs} of {options.runs} timing runs"
+    if runs == options.runs:
+        what = "the timing runs" + (" and counters" if got.counted else "")
+    why = stop.message if isinstance(stop, PerfLabError) else str(stop) or "interrupted"
+    return f"Not complete: {why}. This rests on {what}."
 
 
 def _one_run(files: Sequence[Path], triton: Path) -> Trace:

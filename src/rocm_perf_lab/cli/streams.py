@@ -1,0 +1,56 @@
+"""Standard streams in any condition: closed, full, or of an encoding that lacks a letter."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import io
+import os
+import sys
+
+_ESCAPING = "rocm-perf-escape"
+
+
+def prepare() -> None:
+    """Before anything is opened or printed."""
+    # The next file would take the number of a closed stream, and programs would print into it.
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    codecs.register_error(_ESCAPING, _escape)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_ESCAPING)
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+
+def say(*lines: str) -> None:
+    """On stderr, if anybody can read it there."""
+    try:
+        for line in lines:
+            print(line, file=sys.stderr)
+        sys.stderr.flush()
+    except OSError:
+        give_up(sys.stderr)
+
+
+def give_up(stream: io.TextIOBase | object) -> None:
+    """What the stream still holds goes nowhere: it must not fail again when the process ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())  # type: ignore[union-attr]
+        os.close(null)
