@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +25,7 @@ from rocm_perf_lab.schema.profile import (
 MOST_KERNELS = 12
 MOST_OPERATORS = 8
 _LEAST_NAME = 16
+_NARROW = 60  # columns
 
 LIMIT_WORDS = {
     "memory_bandwidth_bound": "memory bandwidth",
@@ -106,14 +107,16 @@ def _kernel_table(profile: ProfileDocument, width: int) -> Table:
         ]
         for k in shown
     ]
+    if narrow := width < _NARROW:  # a name is worth more than a count
+        titles, rows = titles[1:3], [row[1:3] for row in rows]
     columns = list(zip(titles, *rows, strict=True)) if rows else [(t,) for t in titles]
     taken = sum(max(len(cell) for cell in column) + 2 for column in columns)
     names = short_names([k.kernel.name for k in shown], max(width - taken - 1, _LEAST_NAME))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1))
     table.add_column("Kernel", no_wrap=True, overflow="ellipsis", ratio=1)
-    for title in titles[:-1]:
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column(titles[-1], no_wrap=True)
+    for title in titles:
+        justify: JustifyMethod = "left" if title == "Limited by" else "right"
+        table.add_column(title, justify=justify, no_wrap=True)
     for kernel, name, row in zip(shown, names, rows, strict=True):
         table.add_row(name, *row, style="dim" if kernel.helper else None)
     rest = profile.kernels[MOST_KERNELS:]
@@ -121,8 +124,8 @@ def _kernel_table(profile: ProfileDocument, width: int) -> Table:
         total = sum(k.total_ms for k in rest)
         share = percent(sum(k.share or 0.0 for k in rest))
         calls = f"{sum(k.dispatches for k in rest):,}"
-        blank = [""] if sampled else []
-        table.add_row(f"… and {len(rest)} more", calls, f"{total:.4g}", share, *blank, "")
+        cells = [calls, f"{total:.4g}", share, *([""] if sampled else []), ""]
+        table.add_row(f"… and {len(rest)} more", *(cells[1:3] if narrow else cells))
     table.expand = True
     return table
 
