@@ -29,6 +29,7 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS": ("a whole number", r"\d{0,19}"),
     "ROCM_PERF_VIRTUAL_MEMORY": ("bytes, like 8G", r"(\d+[KMGT]?)?"),
     "ROCM_PERF_VIRTUAL_REPEATS": ("run or skip", r"(run|skip)?"),
+    "ROCM_PERF_VIRTUAL_TIMING": ("what docs/run.md says", None),
     "ROCM_PERF_VIRTUAL_WAVES": ("a whole number", r"\d{0,9}"),
     "ROCM_PERF_VIRTUAL_THREADS": ("a whole number from 1 to 1024", r"(0*[1-9]\d{0,3})?"),
 }
