@@ -9,7 +9,13 @@ from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.progress import progress
+
+EXAMPLES = examples(
+    "rocm-perf ledger show",
+    "rocm-perf ledger verify",
+)
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
@@ -24,7 +30,7 @@ Where = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
 
-@app.callback()
+@app.callback(epilog=EXAMPLES)
 def main() -> None:
     """What `optimize` tried, and the proof."""
 

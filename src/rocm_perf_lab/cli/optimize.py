@@ -8,13 +8,22 @@ from typing import Annotated, Literal
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.cli.words import arrange
 from rocm_perf_lab.schema.optimize import OptimizeDocument
+
+EXAMPLES = examples(
+    "rocm-perf optimize ./app",
+    "rocm-perf optimize --policy body --budget 1h ./app -- --size 4096",
+)
+
+__all__ = ["app", "arrange"]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def optimize(
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to improve.")],
     arguments: Annotated[
