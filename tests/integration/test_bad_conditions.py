@@ -321,7 +321,7 @@ def alive(pid: int) -> bool:
 
 
 def ended(*pids: int) -> bool:
-    for _ in range(100):
+    for _ in range(400):
         if not any(map(alive, pids)):
             return True
         time.sleep(0.05)
@@ -374,13 +374,13 @@ def test_an_interrupt_before_anything_was_measured_says_so(
 def test_a_signal_ends_everything_autotune_started(tuning: Path, number: signal.Signals) -> None:
     script = tuning / "slow.sh"
     script.write_text("#!/bin/sh\nsetsid sleep 60 & echo $$ $! > pids.new; mv pids.new pids\n"
-                      "[ $1 = 1 ] && sleep 60\necho 5\n")  # fmt: skip
+                      "[ $1 = 1 ] && { touch waits; sleep 60; }\necho 5\n")  # fmt: skip
     script.chmod(0o755)
     words = [*TUNE, "--cache", "cache.jsonl"]
     words[words.index("echo {A}")] = "./slow.sh {A}"
     process = start(*words, cwd=tuning, env={})
-    for _ in range(200):
-        if (tuning / "pids").exists() and alive(int((tuning / "pids").read_text().split()[0])):
+    for _ in range(1500):
+        if (tuning / "waits").exists():
             break
         time.sleep(0.02)
     process.send_signal(number)

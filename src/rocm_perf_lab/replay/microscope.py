@@ -41,7 +41,7 @@ def profile_capture(options: Options, out: Path, tell: Tell) -> tuple[Documents,
     if options.translate_pointers:
         words.append("--translate-pointers")
     with run_folder.new_run(out, name) as run:
-        profiled = workflow.profile_program(
+        documents = workflow.profile_program(
             workflow.Options(
                 program=program,
                 arguments=tuple(words),
@@ -54,9 +54,6 @@ def profile_capture(options: Options, out: Path, tell: Tell) -> tuple[Documents,
             ),
             run.folder,
             tell,
-        )
-        if profiled.stopped is not None:
-            raise profiled.stopped
-        documents = profiled.documents
+        ).whole()
         workflow.write_documents(documents, run.folder)
     return documents, run.final

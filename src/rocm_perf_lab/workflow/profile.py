@@ -57,6 +57,12 @@ class Profiled:
     documents: Documents
     stopped: KeyboardInterrupt | PerfLabError | None  # what ended it before its time
 
+    def whole(self) -> Documents:
+        """For who has no use for half a profile."""
+        if self.stopped is not None:
+            raise self.stopped
+        return self.documents
+
 
 @dataclass
 class _Collected:
