@@ -18,6 +18,9 @@ from rocm_perf_lab.cli import settings
 from support import fake_rocprofv3
 from support.cli import complaint, rocm_perf
 
+# Fifty processes of their own, some of which wait to be killed.
+pytestmark = pytest.mark.slow
+
 SPACE = {"parameters": {"A": [1, 2, 3]}}
 TUNE = (
     *("autotune", "--space", "space.json", "--cmd-template", "echo {A}", "--metric", "tail -n 1"),
