@@ -17,19 +17,18 @@ from rocm_perf_lab.errors import BadInput
 EXAMPLES = examples(
     "rocm-perf run ./app --size 4096",
     "rocm-perf run --device virtual:mi250x ./app",
-    "rocm-perf run --bounds report ./app",
+    "rocm-perf run --bounds page ./app",
 )
 
 BOUNDS_HELP = (
     "Where an allocation ends on the virtual GPU: strict, at its last byte; page, where hardware "
-    "would notice; report, as page, but each place that strict would stop at is told once."
+    "would notice."
 )
 
 
 class Bounds(str, Enum):
     strict = "strict"
     page = "page"
-    report = "report"
 
 
 def bounds_variable(bounds: Bounds | None) -> dict[str, str]:

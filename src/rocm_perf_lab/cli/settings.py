@@ -24,7 +24,7 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_SHARED": ("a folder", None),
     "ROCM_PERF_TOOLCHAIN": ("rocm, clang, ziglang or a program", None),
     "ROCM_PERF_VIRTUAL_BARRIER": ("strict or hardware", r"(strict|hardware)?"),
-    "ROCM_PERF_VIRTUAL_BOUNDS": ("strict, page or report", r"(strict|page|report)?"),
+    "ROCM_PERF_VIRTUAL_BOUNDS": ("strict or page", r"(strict|page)?"),
     "ROCM_PERF_VIRTUAL_CLOCK": ("host or model", r"(host|model)?"),
     "ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS": ("a whole number", r"\d{0,19}"),
     "ROCM_PERF_VIRTUAL_MEMORY": ("bytes, like 8G", r"(\d+[KMGT]?)?"),
