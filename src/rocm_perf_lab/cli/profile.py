@@ -155,7 +155,7 @@ def profile(
     lost: str | None = None
     try:
         with progress(quiet) as tell, run_folder.new_run(out, label) as run:
-            profiled = workflow.profile_program(options, run.folder, tell)
+            profiled = workflow.profile_so_far(options, run.folder, tell)
             workflow.write_documents(profiled.documents, run.folder)
     except KeyboardInterrupt as stop:
         say(f"{str(stop) or 'interrupted'}: nothing had been measured, nothing is kept")

@@ -134,7 +134,7 @@ class Search:
             ),
             partial,
             self.tell,
-        ).whole()
+        )
         workflow.write_documents(documents, partial)
         partial.rename(kept.parent)
         return documents.profile

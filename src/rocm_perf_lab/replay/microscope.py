@@ -54,6 +54,6 @@ def profile_capture(options: Options, out: Path, tell: Tell) -> tuple[Documents,
             ),
             run.folder,
             tell,
-        ).whole()
+        )
         workflow.write_documents(documents, run.folder)
     return documents, run.final

@@ -2,7 +2,7 @@
 
 from rocm_perf_lab.workflow.analyze import Choices, analyze_files, analyze_recording
 from rocm_perf_lab.workflow.documents import Documents, write_documents
-from rocm_perf_lab.workflow.profile import Options, Profiled, profile_program
+from rocm_perf_lab.workflow.profile import Options, Profiled, profile_program, profile_so_far
 
 __all__ = [
     "Choices",
@@ -12,5 +12,6 @@ __all__ = [
     "analyze_files",
     "analyze_recording",
     "profile_program",
+    "profile_so_far",
     "write_documents",
 ]

@@ -57,12 +57,6 @@ class Profiled:
     documents: Documents
     stopped: KeyboardInterrupt | PerfLabError | None  # what ended it before its time
 
-    def whole(self) -> Documents:
-        """For who has no use for half a profile."""
-        if self.stopped is not None:
-            raise self.stopped
-        return self.documents
-
 
 @dataclass
 class _Collected:
@@ -75,7 +69,15 @@ class _Collected:
     notes: list[str] = field(default_factory=list)
 
 
-def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None) -> Profiled:
+def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None) -> Documents:
+    """For who has no use for half a profile."""
+    profiled = profile_so_far(options, folder, tell)
+    if profiled.stopped is not None:
+        raise profiled.stopped
+    return profiled.documents
+
+
+def profile_so_far(options: Options, folder: Path, tell: Tell = lambda _: None) -> Profiled:
     """Run the program as often as needed, keep everything in `folder`, return the verdict.
 
     What ends the runs early, once one of them was measured, is part of the answer: the verdict
