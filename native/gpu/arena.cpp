@@ -14,8 +14,6 @@ namespace {
 constexpr uint64_t kPreferredBase = 0x2000'0000'0000;
 constexpr uint64_t kLargest = uint64_t{8} << 40, kSmallest = uint64_t{1} << 30;
 constexpr uint64_t kGap = kPage;
-// Freed pages of small allocations are cleared by hand: cheaper than a system call each.
-constexpr uint64_t kGiveBack = 64 * 1024;
 
 void* reserve(uint64_t size) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -76,14 +74,12 @@ bool Arena::free(void* address) {
   if (it == live_.end()) return false;
   const uint64_t begin = it->first, size = it->second;
   live_.erase(it);
-  const uint64_t first_page = round_up(begin, kPage), last_page = (begin + size) / kPage * kPage;
-  if (size >= kGiveBack && last_page > first_page) {
-    madvise(reinterpret_cast<void*>(first_page), last_page - first_page, MADV_DONTNEED);
-    std::memset(reinterpret_cast<void*>(begin), 0, first_page - begin);
-    std::memset(reinterpret_cast<void*>(last_page), 0, begin + size - last_page);
-  } else {
-    std::memset(reinterpret_cast<void*>(begin), 0, size);
-  }
+  // Whole pages go back to the host; the last one is all ours, for the gap behind is a page long.
+  static_assert(kGap >= kPage);
+  const uint64_t first_page = std::min(round_up(begin, kPage), begin + size), end_page = round_up(begin + size, kPage);
+  std::memset(reinterpret_cast<void*>(begin), 0, first_page - begin);
+  if (end_page > first_page && first_page % kPage == 0)
+    madvise(reinterpret_cast<void*>(first_page), end_page - first_page, MADV_DONTNEED);
   // Join with free neighbours so that a long-running program does not fragment the reservation.
   uint64_t from = begin, bytes = size + kGap;
   auto after = free_.lower_bound(from);

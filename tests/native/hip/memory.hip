@@ -386,4 +386,31 @@ CASE(virtual_memory) {
   STATUS(hipMemCreate(&first, granule + 1, &props, 0), hipErrorInvalidValue);
 }
 
+// Kilobytes of this process in memory.
+static long resident_kib() {
+  long pages = 0, resident = 0;
+  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    std::fclose(file);
+  }
+  return resident * 4;
+}
+
+CASE(freed_memory_goes_back_to_the_host) {
+  long before = 0;
+  for (int i = 0; i < 20000; ++i) {
+    if (i == 2000) before = resident_kib();
+    char *device = nullptr, *host = nullptr;
+    OK(hipMalloc(&device, 256));
+    OK(hipMemset(device, 1, 256));
+    OK(hipFree(device));
+    if (i % 16 == 0) {
+      OK(hipHostMalloc(&host, 60000));
+      std::memset(host, 1, 60000);
+      OK(hipHostFree(host));
+    }
+  }
+  CHECK(resident_kib() - before < 30000);
+}
+
 int main(int argc, char** argv) { return run_cases(argc, argv); }
