@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocm_perf_lab.analyze.graph import DagFinding, build_and_solve, solve
+from rocm_perf_lab.analyze.graph import DagFinding, build_and_solve, solve, what_if
 from rocm_perf_lab.analyze.graph.columns import NONE, Timeline, Union, latest_in_group
 from rocm_perf_lab.analyze.graph.graph import Graph, build
 from rocm_perf_lab.analyze.graph.model import Kind
@@ -209,7 +209,7 @@ def test_compiled_and_plain_passes_agree(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_when_the_budget_is_spent_a_bound_is_given_and_said_to_be_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rocm_perf_lab.analyze.graph.what_if.PLAIN_BUDGET", 1)
+    monkeypatch.setattr(what_if, "PLAIN_BUDGET", 1)
     trace = TraceBuilder().dispatch("a", 0, 1000).dispatch("b", 1100, 1200).build()
     finding: DagFinding = build_and_solve(trace)
     a, b = finding.kernels

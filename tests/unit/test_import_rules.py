@@ -66,6 +66,8 @@ ALLOWED: dict[str, set[str]] = {
     },
     # For user programs; nobody here imports it. Its folder on_path imports nothing of ours.
     "triton": {"device"},
+    "api": {"collect", "report", "schema", "workflow"},
+    "doctor": {"trace", "schema", "collect", "device", "virtual", "optimize"},
     "workflow": {
         "trace",
         "arch",

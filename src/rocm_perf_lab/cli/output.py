@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
 
 from rocm_perf_lab.cli.streams import say
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.errors import BadInput, plain
+from rocm_perf_lab.report.show import lines as hot_lines
 from rocm_perf_lab.report.text import summary
 from rocm_perf_lab.report.units import milliseconds
 from rocm_perf_lab.schema.common import to_json
@@ -29,6 +31,8 @@ def print_profile(
         print(document.runtime_ms if document.runtime_ms is not None else document.host_wall_ms)
     else:
         print_rich(summary(document, Console().width, details))
+        if document.thread_trace is not None and document.thread_trace.stall_sites:
+            print_rich(Group(Text(), hot_lines(document.thread_trace)))
     warn_unstable(document)
     if folder is not None and not quiet:
         say(f"files: {plain(str(folder))}")

@@ -24,12 +24,11 @@ from rocm_perf_lab.schema.common import DeviceInfo, InputFile, Provenance
 from rocm_perf_lab.schema.profile import KernelProfile
 from rocm_perf_lab.statistics import DEFAULT_CONFIDENCE, DEFAULT_MIN_SPEEDUP, Column
 from rocm_perf_lab.trace.model import Trace
-from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.recording import group
 from rocm_perf_lab.trace.timings import looks_like_timings, read_timings
 from rocm_perf_lab.workflow.analyze import Choices, analyze_recording
 from rocm_perf_lab.workflow.inputs import read_inputs
-from rocm_perf_lab.workflow.load import load_documents
+from rocm_perf_lab.workflow.load import load_documents, timing_traces
 from rocm_perf_lab.workflow.provenance import without_secrets
 
 Tell = Callable[[str], None]
@@ -126,24 +125,8 @@ def read_side(path: Path | str, root: Path, kernel: str | None, tell: Tell) -> S
 
 def _kept(folder: Path, name: str, kernel: str | None, tell: Tell) -> Side:
     tell(f"reading {folder}")
-    documents = load_documents(folder)
-    profile = documents.profile
-    files = sorted(p for p in folder.glob("trace-*") if p.is_dir())
-    if files:
-        runs = [group(read_inputs([one])).timing_runs for one in files]
-        timed = tuple(run for found in runs for run in found)
-    else:
-        inputs = [Path(i.path) for i in profile.provenance.inputs]
-        there = [p for p in inputs if p.is_file()]
-        if len(there) < len(inputs) or not there:
-            raise BadInput(
-                f"the traces that {folder} was made from are no longer there: {inputs[0]}"
-                if inputs
-                else f"{folder} was timed by the host's clock only: there are no traces to compare",
-                hint="compare needs every dispatch's time, not only their summary",
-            )
-        recording = group(read_traces(there))
-        timed = recording.timing_runs or recording.counter_passes[:1]
+    profile = load_documents(folder).profile
+    timed = timing_traces(profile, folder)
     wanted = [k for k in profile.kernels if kernel is None or _matches(kernel, k.kernel.name)]
     return _side(name, "run", timed, wanted, profile.provenance)
 

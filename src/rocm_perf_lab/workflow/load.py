@@ -18,8 +18,11 @@ from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.schema.roofline import RooflineDocument
 from rocm_perf_lab.schema.thread_trace import ThreadTraceDocument
 from rocm_perf_lab.schema.timeline import TimelineDocument
+from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.recording import group
 from rocm_perf_lab.workflow.analyze import analyze_files
 from rocm_perf_lab.workflow.documents import Documents
+from rocm_perf_lab.workflow.inputs import read_inputs
 
 D = TypeVar("D", bound=Document)
 
@@ -47,6 +50,29 @@ def open_run(
             return Opened(load_documents(folder), folder, folder.resolve().name)
     found = analyze_files([Path(path) for path in paths], att=att, tell=tell)
     return Opened(found, None, Path((*paths, *map(str, att))[0]).stem)
+
+
+def timing_runs(opened: Opened) -> tuple[Trace, ...]:
+    """Every dispatch of the runs that were timed, from the files the run was made from."""
+    return timing_traces(opened.documents.profile, opened.folder)
+
+
+def timing_traces(profile: ProfileDocument, folder: Path | None) -> tuple[Trace, ...]:
+    inside = sorted(p for p in folder.glob("trace-*") if p.is_dir()) if folder else []
+    if inside:
+        runs = [group(read_inputs([one])).timing_runs for one in inside]
+        return tuple(run for found in runs for run in found)
+    inputs = [Path(i.path) for i in profile.provenance.inputs]
+    if not inputs:
+        raise BadInput("the run was timed by the host's clock only: it has no traces")
+    lost = [path for path in inputs if not path.is_file()]
+    if lost:
+        raise BadInput(
+            f"the traces the run was made from are no longer there: {lost[0]}",
+            hint="every dispatch's time is needed here, not only their summary",
+        )
+    recording = group(read_inputs(inputs))
+    return recording.timing_runs or recording.counter_passes[:1]
 
 
 def load_documents(folder: Path) -> Documents:

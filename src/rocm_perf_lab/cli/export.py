@@ -1,0 +1,67 @@
+"""`rocm-perf export`: a run for Perfetto, Chrome, spreadsheets, pandas or speedscope."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.collect import run_folder
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+class Format(str, Enum):
+    perfetto = "perfetto"
+    chrome = "chrome"
+    csv = "csv"
+    parquet = "parquet"
+    speedscope = "speedscope"
+    folded = "folded"
+
+
+EXAMPLES = """\b
+Examples:
+  rocm-perf export --format perfetto              the latest run, for ui.perfetto.dev
+  rocm-perf export softmax --format speedscope    stalls by source line, of a thread trace
+  rocm-perf export out_results.db --format csv --out dispatches.csv
+"""
+
+
+@app.command(epilog=EXAMPLES)
+def export(
+    run: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN]", help="A kept run, or trace files. None: the latest run."),
+    ] = None,
+    format: Annotated[
+        Format,
+        typer.Option("--format", help="What for. speedscope and folded: of a thread trace."),
+    ] = Format.perfetto,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The file to write.")
+    ] = None,
+    att: Annotated[
+        list[Path] | None,
+        typer.Option("--att", metavar="DIR", help="Thread-trace output to read with trace files."),
+    ] = None,
+    runs: Annotated[
+        Path, typer.Option("--runs", metavar="DIR", help="Where kept runs are looked for.")
+    ] = Path(run_folder.ROOT),
+) -> None:
+    """Write a run in another tool's format.
+
+    Timelines have arrows along the critical path.
+    """
+    from rocm_perf_lab.workflow.export import FORMATS
+    from rocm_perf_lab.workflow.export import export as write
+    from rocm_perf_lab.workflow.load import open_run
+
+    with progress() as tell:
+        opened = open_run(run or [], runs, tuple(att or ()), tell)
+        path = out or Path(f"{opened.name}{FORMATS[format.value]}")
+        write(opened, format.value, path, tell)
+    print(path)

@@ -1,0 +1,74 @@
+"""`rocm-perf show`: a kept run again, whole or by part."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rocm_perf_lab.collect import run_folder
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+EXAMPLES = """\b
+Examples:
+  rocm-perf show                      the latest run's summary
+  rocm-perf show softmax --lines      a run by a part of its name: its hot lines
+  rocm-perf show --path --roofline
+"""
+
+
+@app.command(epilog=EXAMPLES)
+def show(
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="A kept run. None: the latest.")
+    ] = None,
+    kernels: Annotated[bool, typer.Option("--kernels", help="All kernels.")] = False,
+    roofline: Annotated[bool, typer.Option("--roofline", help="Rates and ceilings.")] = False,
+    path: Annotated[bool, typer.Option("--path", help="Critical path and what-if.")] = False,
+    lines: Annotated[bool, typer.Option("--lines", help="Hot lines of the thread trace.")] = False,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Metrics of the dominant kernel.")
+    ] = False,
+    runs: Annotated[
+        Path, typer.Option("--runs", metavar="DIR", help="Where kept runs are looked for.")
+    ] = Path(run_folder.ROOT),
+    json: Annotated[
+        bool, typer.Option("--json", help="Print only JSON (profile.json) on stdout.")
+    ] = False,
+) -> None:
+    """Print a kept run again, whole or by part."""
+    from rocm_perf_lab.cli.output import print_profile, print_rich
+    from rocm_perf_lab.errors import BadInput
+    from rocm_perf_lab.report import show as parts
+    from rocm_perf_lab.workflow.load import open_run
+
+    opened = open_run([run] if run else [], runs)
+    found = opened.documents
+    if json or not (kernels or roofline or path or lines or metrics):
+        print_profile(found.profile, opened.folder, json, quiet=False)
+        return
+    if kernels:
+        print_rich(parts.kernels(found.profile))
+    if roofline:
+        if found.roofline is None:
+            raise BadInput("this run has no roofline.json: no counters were collected")
+        print_rich(parts.roofline(found.roofline))
+    if path:
+        if found.dag is None:
+            raise BadInput("this run has no dag.json: its dispatches were not traced")
+        print_rich(parts.path(found.dag))
+    if lines:
+        traces = found.thread_trace.traces if found.thread_trace else []
+        if not traces:
+            raise BadInput(
+                "this run has no thread trace", hint="take one: rocm-perf profile --att ./app"
+            )
+        for trace in traces:
+            print_rich(parts.lines(trace))
+    if metrics:
+        print_rich(parts.metrics(found.profile))
+    if found.profile.provenance.device.kind == "virtual":
+        print("virtual GPU: times and counters are modelled", file=sys.stderr)
