@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rocm_perf_lab.report.names import printable, short_name
+from rocm_perf_lab.errors import plain
+from rocm_perf_lab.report.names import short_name
 from rocm_perf_lab.report.page import duration, number, percent
 from rocm_perf_lab.schema.dag import DagDocument
 from rocm_perf_lab.schema.profile import ProfileDocument
@@ -75,7 +76,7 @@ def roofline(document: RooflineDocument) -> RenderableType:
     _more(table, len(document.kernels))
     ceilings = _table("Ceiling", ">Value", "Unit", "Kind", "Source", first_wide=False)
     for c in document.ceilings:
-        ceilings.add_row(c.name, number(c.value), c.unit, c.kind, printable(c.source))
+        ceilings.add_row(c.name, number(c.value), c.unit, c.kind, plain(c.source))
     return _titled("Roofline", table, Text(), ceilings)
 
 
@@ -101,7 +102,7 @@ def lines(trace: ThreadTraceSummary) -> RenderableType:
     kernel = short_name(trace.kernel, 60) if trace.kernel else "the traced kernel"
     if not trace.usable or not trace.stall_sites:
         why = trace.reason or "no instruction lost time"
-        return _titled(f"Hot lines of {kernel}", Text(f"none: {printable(why)}"))
+        return _titled(f"Hot lines of {kernel}", Text(f"none: {plain(why)}"))
     table = _table("Source", ">Share", "Instruction", "Why", first_wide=False)
     table.columns[2].ratio = 1
     for site in trace.stall_sites[:HOT_LINES]:
@@ -109,12 +110,12 @@ def lines(trace: ThreadTraceSummary) -> RenderableType:
         table.add_row(
             short_source(site.source),
             percent(site.share),
-            printable(f"#{site.number} {site.isa}"),
+            plain(f"#{site.number} {site.isa}"),
             site.reason + waits,
         )
         for load in site.waits_for[:3]:
             where = f"  {short_source(load.source)}"
-            text = printable(f"  └ waits for #{load.number} {load.isa}")
+            text = plain(f"  └ waits for #{load.number} {load.isa}")
             table.add_row(where, percent(load.share), text, "", style="dim")
     return _titled(f"Hot lines of {kernel}", table)
 
@@ -122,7 +123,7 @@ def lines(trace: ThreadTraceSummary) -> RenderableType:
 def short_source(source: str | None) -> str:
     """file.cpp:12 without its folders."""
     first = (source or "-").split(" -> ")[0]
-    return printable(first.rsplit("/", 1)[-1])[:28]
+    return plain(first.rsplit("/", 1)[-1])[:28]
 
 
 def metrics(profile: ProfileDocument) -> RenderableType:
@@ -135,5 +136,5 @@ def metrics(profile: ProfileDocument) -> RenderableType:
             group = m.group
             table.add_row(Text(group, style="bold"), "", "", "")
         value = number(m.value) if m.value is not None else "-"
-        table.add_row(f"  {m.title}", value, m.unit, printable(m.formula or m.reason or "")[:40])
+        table.add_row(f"  {m.title}", value, m.unit, plain(m.formula or m.reason or "")[:40])
     return _titled("Metrics of the dominant kernel", table)
