@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "arena.h"
+
 namespace gpu {
 namespace {
 
@@ -67,8 +69,30 @@ bool has_lane(FaultKind kind) {
   return has_address(kind) || kind == FaultKind::LdsOutOfRange || kind == FaultKind::ScratchOutOfRange;
 }
 
+// Whether the process has memory there that the device was never told of.
+bool host_memory(uint64_t address) {
+  if (arena().contains(address)) return false;
+  bool found = false;
+  if (FILE* maps = std::fopen("/proc/self/maps", "r")) {
+    char line[512];
+    unsigned long long begin = 0, end = 0;
+    while (!found && std::fgets(line, sizeof line, maps))
+      found = std::sscanf(line, "%llx-%llx", &begin, &end) == 2 && address >= begin && address < end;
+    std::fclose(maps);
+  }
+  return found;
+}
+
+// From the kernel's start; a function it calls may lie before it.
+std::string offset_text(uint64_t pc, const KernelSymbol& kernel) {
+  if (pc < kernel.entry) return format("   (0x%" PRIx64 " before the kernel's code)", kernel.entry - pc);
+  return format("   (code offset 0x%" PRIx64 ")", pc - kernel.entry);
+}
+
 std::string near(const AddressSpace& memory, uint64_t address) {
   if (address < 4096) return "a null pointer, or an offset from one";
+  if (host_memory(address))
+    return "host memory of the program: a kernel needs memory of hipMalloc, hipMallocManaged or hipHostMalloc, or registered";
   const NearestRange found = memory.nearest(address);
   if (!found.found) return "no device memory is allocated";
   const Range& r = found.range;
@@ -94,7 +118,7 @@ std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t w
     const std::string text = disassemble(reinterpret_cast<const void*>(fault.pc), program->end() - fault.pc, fault.pc, object.arch());
     uint32_t word;
     std::memcpy(&word, reinterpret_cast<const void*>(fault.pc), sizeof word);
-    line("instruction", (text.empty() ? format(".long 0x%08x", word) : text) + format("   (code offset 0x%" PRIx64 ")", fault.pc - launch.kernel->entry));
+    line("instruction", (text.empty() ? format(".long 0x%08x", word) : text) + offset_text(fault.pc, *launch.kernel));
   } else {
     line("instruction", format("at 0x%" PRIx64 ", outside the kernel's code", fault.pc));
   }

@@ -170,6 +170,7 @@ def test_a_fault_is_told_and_stays(folder: Path, fault: str, error: str) -> None
         *(f"{call}: {error}" for call in ("sync", "next", "copy", "malloc")),
     ]
     assert "GPU fault in kernel" in done.stderr and "faults.hip:" in done.stderr
+    assert ("host memory of the program" in done.stderr) == (fault == "pageable")
     assert done.returncode == 1  # although main returned 0
 
 
