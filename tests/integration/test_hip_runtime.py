@@ -174,6 +174,12 @@ def test_a_fault_is_told_and_stays(folder: Path, fault: str, error: str) -> None
     assert done.returncode == 1  # although main returned 0
 
 
+def test_a_forked_child_gets_an_error_and_a_sentence(folder: Path) -> None:
+    done = run(program(folder, "faults"), "forked", timeout=30)
+    assert (done.returncode, done.stdout) == (0, "hipErrorNotInitialized\n"), done.stderr
+    assert "forked after HIP was initialised" in done.stderr
+
+
 def test_a_fault_nobody_waits_for_ends_the_program(folder: Path) -> None:
     done = run(program(folder, "faults"), "unwaited", timeout=60)
     assert "GPU fault in kernel store(int*, int)" in done.stderr

@@ -1,6 +1,9 @@
 // One fault per run: what the API says afterwards, and what the process's exit code is.
 #include <hip/hip_runtime.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +27,16 @@ int main(int argc, char** argv) {
   }
   if (!std::strcmp(what, "pageable")) store<<<1, 64>>>(static_cast<int*>(std::malloc(4096)), 1);
   if (!std::strcmp(what, "trap")) trap<<<1, 64>>>();
+  if (!std::strcmp(what, "forked")) {
+    if (fork() == 0) {
+      int* mine;
+      std::printf("%s\n", hipGetErrorName(hipMalloc(&mine, 64)));
+      std::exit(0);
+    }
+    int status = 0;
+    wait(&status);
+    return status;
+  }
   if (!std::strcmp(what, "unwaited")) {
     slow<<<1, 64>>>(data);
     store<<<1, 64>>>(nullptr, 1);
