@@ -24,8 +24,13 @@ native: $(STAMP)
 toolchain: $(STAMP)
 	$(BIN)/python -c 'from rocm_perf_lab.device.toolchain import find_toolchain; find_toolchain()' 2>/dev/null || $(BIN)/python -m pip install --quiet 'ziglang>=0.16,<1'
 
+.PHONY: demo-hello
+demo-hello:
+	@echo "demo: installs into .venv, builds the virtual GPU and profiles examples/softmax.cpp on it."
+	@echo "      The first time takes some minutes (downloads, a compiler run); later about a minute."
+
 # A fresh machine: set up, build the softmax testbed, profile it on the virtual MI300X.
-demo: native toolchain
+demo: demo-hello native toolchain
 	mkdir -p build/demo
 	$(BIN)/rocm-perf hipcc -O3 -g examples/softmax.cpp -o build/demo/softmax
 	$(BIN)/rocm-perf profile build/demo/softmax --att --device virtual --out build/demo/profile
