@@ -9,12 +9,15 @@ from typing import Annotated, Literal
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.progress import progress
+
+EXAMPLES = examples("rocm-perf prompt ./app", "rocm-perf prompt --kernel gemm ./app")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def prompt(
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to ask about.")],
     arguments: Annotated[
