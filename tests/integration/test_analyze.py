@@ -124,7 +124,13 @@ def test_the_same_input_gives_the_same_bytes(
     assert first.stdout == second.stdout
     again = {p.name: p.read_bytes() for p in (tmp_path / ".rocpd_profile/latest/").iterdir()}
     assert files == again
-    assert set(files) == {"profile.json", "roofline.json", "dag.json", "analysis.json"}
+    assert set(files) == {
+        "profile.json",
+        "roofline.json",
+        "dag.json",
+        "analysis.json",
+        "timeline.json",
+    }
 
 
 def test_the_input_is_left_alone(

@@ -175,7 +175,7 @@ def test_a_file_that_is_no_program(profile: Run, tmp_path: Path) -> None:
 
 def test_an_unknown_device(profile: Run, tmp_path: Path) -> None:
     app = fake_rocprofv3.program(tmp_path, "true")
-    assert "no such device: mi400" in complaint(profile(app, "--device", "mi400"), 2)
+    assert "no device is called mi400" in complaint(profile(app, "--device", "mi400"), 2)
 
 
 def test_a_killed_run_leaves_nothing_that_looks_complete(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.device import discover
+from rocm_perf_lab.device import discover, python_programs
 from rocm_perf_lab.device.discover import Device
 from rocm_perf_lab.errors import MissingTool, UsageError
 from rocm_perf_lab.virtual import models, native
@@ -94,6 +94,7 @@ def test_a_device_that_is_not_usable_is_refused_with_the_reason() -> None:
 def test_a_real_device_is_the_only_one_its_program_sees() -> None:
     base = {"PATH": "/bin", "ROCM_PERF_DEVICE": "virtual"}
     made = discover.environment_for(device("rocm:3"), None, base)
+    assert made.pop("PYTHONPATH") == str(python_programs.DRIVER_FOLDER)
     assert made == {"PATH": "/bin", "ROCR_VISIBLE_DEVICES": "3"}
 
 

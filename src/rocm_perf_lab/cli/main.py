@@ -6,11 +6,9 @@ A command module exposes `app`, called as `app(args=[...], prog_name="rocm-perf 
 
 from __future__ import annotations
 
-import codecs
 import difflib
 import gc
 import importlib
-import io
 import os
 import sys
 import textwrap
@@ -83,26 +81,7 @@ def help_text() -> str:
     )
 
 
-# What a terminal that is not Unicode shows instead.
-_PLAIN = str.maketrans({"…": "~", "─": "-", "│": "|", "×": "x", "µ": "u", "–": "-", "→": "->"})
-
-
-def _degrade(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    bad = error.object[error.start : error.end].translate(_PLAIN)
-    return "".join(c if c.isascii() else "?" for c in bad), error.end
-
-
-def _tolerate_narrow_output() -> None:
-    """Output that cannot be encoded is shown as near as the encoding allows, not refused."""
-    codecs.register_error("rocm_perf_degrade", _degrade)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="rocm_perf_degrade")
-
-
 def main(argv: list[str] | None = None) -> None:
-    _tolerate_narrow_output()
     args = list(sys.argv[1:] if argv is None else argv)
     streams.prepare()
     debug = _take_debug(args)

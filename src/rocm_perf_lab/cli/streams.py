@@ -5,10 +5,13 @@ from __future__ import annotations
 import codecs
 import contextlib
 import io
+import json
 import os
 import sys
 
-_ESCAPING = "rocm-perf-escape"
+_DEGRADING = "rocm-perf-degrade"
+# What a terminal that is not Unicode shows instead.
+_PLAIN = {"…": "~", "─": "-", "│": "|", "×": "x", "µ": "u", "–": "-", "→": "->"}
 
 
 def prepare() -> None:
@@ -25,17 +28,18 @@ def prepare() -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-    codecs.register_error(_ESCAPING, _escape)
+    codecs.register_error(_DEGRADING, _degrade)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=_ESCAPING)
+            stream.reconfigure(errors=_DEGRADING)
 
 
-def _escape(error: UnicodeError) -> tuple[str, int]:
+def _degrade(error: UnicodeError) -> tuple[str, int]:
+    """Signs by their nearest in ASCII; letters spelled out, in a way that JSON reads back."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    text = error.object[error.start : error.end]
-    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+    bad = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(c) or json.dumps(c)[1:-1] for c in bad), error.end
 
 
 def say(*lines: str) -> None:
