@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.codeobject.kernels import CodeObject
+from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.replay import run
+from rocm_perf_lab.replay import session as sessions
 from rocm_perf_lab.replay.diff import diff
+from rocm_perf_lab.replay.format import open_capture
 from rocm_perf_lab.replay.info import info
 from support import fuzzed_captures as fuzz
 from support.cli import complaint, rocm_perf
@@ -32,6 +36,7 @@ extern "C" __global__ void twice(float* data, int n) {
 """
 CLOSE = SOURCE.replace("* 2.0f", "* 2.000002f")
 N = 300
+FAR = 0x6000_0000_0000
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +125,62 @@ def test_an_occupied_address_is_exit_code_2_and_the_region_is_named(
     assert "relocated" in done.stdout and f"{BASE:#x}" in done.stdout
     said = complaint(rocm_perf("replay", "full-vm", captured, cwd=tmp_path, env=occupied), 2)
     assert f"region {BASE:#x}" in said
+
+
+def _needs_a_terabyte(folder: Path) -> None:
+    """One more region, of zeros: no MI300X has the memory."""
+    path = folder / "memory_regions.json"
+    document = json.loads(path.read_text())
+    zeros = {"offset": 0, "size": 1 << 40, "file": None}
+    document["regions"].insert(
+        0, {**document["regions"][0], "base": FAR, "size": 1 << 40, "before": [zeros], "after": []}
+    )
+    path.write_text(json.dumps(document))
+
+
+def test_a_step_that_fails_is_exit_code_1_and_the_region_is_named(
+    captured: Path, tmp_path: Path
+) -> None:
+    fuzz.copy(captured, tmp_path / "c", _needs_a_terabyte)
+    done = rocm_perf("replay", "reserve-check", "c", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert f"{FAR:#x}" in done.stdout and "OUT_OF_RESOURCES" in done.stdout
+    said = complaint(rocm_perf("replay", "full-vm", "c", cwd=tmp_path), 1)
+    assert f"{FAR:#x}" in said and "OUT_OF_RESOURCES" in said
+
+
+def test_nothing_stays_mapped_after_a_step_failed(captured: Path) -> None:
+    """Asked of the kernel, while the worker still runs: the span before the one that fails was
+    mapped, the one after it only held."""
+    ranges = [(FAR - (1 << 30), 3 * 4096), (FAR, 1 << 40), (BASE, 4096)]
+    with open_capture(captured) as capture:
+        isa = capture.dispatch.isa
+    device = sessions.choose_device(isa, None)
+    worker = subprocess.Popen(
+        sessions.python("rocm_perf_lab.replay.worker"),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=discover.environment_for(device, None),
+    )  # fmt: skip
+    assert worker.stdin is not None and worker.stdout is not None
+
+    def mapped() -> list[tuple[int, int]]:
+        rows = Path(f"/proc/{worker.pid}/maps").read_text().splitlines()
+        bounds = [tuple(int(n, 16) for n in row.split()[0].split("-")) for row in rows]
+        return [r for r in ranges if any(low < sum(r) and r[0] < high for low, high in bounds)]
+
+    with worker:
+        try:
+            print(json.dumps({"ranges": ranges}), file=worker.stdin, flush=True)
+            assert json.loads(worker.stdout.readline()) == {"held": True}
+            assert mapped() == ranges
+            request = {"library": discover.hsa_library(device), "isa": isa}
+            print(json.dumps({"do": "reserve", "with": request}), file=worker.stdin, flush=True)
+            answer = json.loads(worker.stdout.readline())
+            assert answer["error"]["kind"] == "map_failed"
+            assert answer["error"]["span"] == list(ranges[1])
+            assert mapped() == []
+        finally:
+            worker.stdin.close()
 
 
 def test_diff_names_the_argument_and_the_first_element(

@@ -68,6 +68,17 @@ def test_an_unmodified_program_runs_under_rocm_perf(cache: Path) -> None:
     assert "HipDriver" in done.stdout and "gfx942" in done.stdout
 
 
+def test_a_launch_is_captured_and_replayed(cache: Path, tmp_path: Path) -> None:
+    words = ["capture", "--device", "virtual", "--kernel", "^softmax$", "--out", "softmax", "--"]
+    program = [sys.executable, "-W", "ignore", EXAMPLES / "softmax.py"]
+    env = {"TRITON_CACHE_DIR": str(cache)}
+    done = rocm_perf(*words, *program, cwd=tmp_path, env=env)
+    assert done.returncode == 0 and "warning" not in done.stderr, done.stderr[-2000:]
+    replayed = rocm_perf("replay", "full-vm", "softmax", "--iterations", "2", cwd=tmp_path)
+    # 256 rows of 781 floats
+    assert "bit for bit as captured (799.7 kB written)" in replayed.stdout, replayed.stderr
+
+
 def test_a_missing_mask_is_a_fault_that_names_the_python_line(cache: Path) -> None:
     done = run_python(cache, PROGRAMS / "missing_mask.py", code=1)
     at = 1 + (PROGRAMS / "missing_mask.py").read_text().splitlines().index(

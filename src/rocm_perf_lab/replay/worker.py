@@ -87,9 +87,11 @@ class _Server:
         try:
             return {"ok": getattr(self, f"_do_{request['do']}")(**request.get("with", {}))}
         except Relocated as error:
+            self._holding.release_all()
             where = [error.span.base, error.span.size]
             return _error("relocated", str(error), span=where, got=error.got)
         except MapFailed as error:
+            self._holding.release_all()
             return _error("map_failed", str(error), span=[error.span.base, error.span.size])
         except Fault as error:
             return _error("fault", str(error))
