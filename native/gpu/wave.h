@@ -59,7 +59,7 @@ struct RangeCache {
 };
 
 struct alignas(64) Wave {
-  // Rows 0..255 are v0..v255, rows 256..511 a0..a255. Rows below vgpr_count must be zeroed (or
+  // Rows 0..255 are v0..v255, rows 256..511 a0..a255. Rows below vgpr_count must be filled (or
   // hold launch values) when a wave starts, or results depend on the wave that ran before.
   alignas(64) uint32_t vgpr[kMaxVgprs][kLanes];
 

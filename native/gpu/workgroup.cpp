@@ -138,8 +138,10 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
   }
   const uint32_t lds_bytes = std::max(launch.group_bytes, limits.lds_bytes);
   lds.assign(lds_bytes + kZeros, 0);
-  // What no wave wrote is left over from another workgroup: a NaN, or -1.
-  if (limits.wave_order) std::fill_n(lds.begin(), lds_bytes, uint8_t{0xFF});
+  // What no wave wrote is left over from another workgroup, in LDS, scratch and registers: a NaN, or -1.
+  const uint8_t leftover = limits.wave_order ? 0xFF : 0;
+  if (leftover) std::fill_n(lds.begin(), lds_bytes, leftover);
+  if (leftover && need) std::memset(scratch, leftover, need);
   states.assign(live, State::Ready);
   writes.assign(live, 0);
   passed.assign(live, 0);
@@ -151,8 +153,10 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
   for (uint32_t i = 0; i < live; ++i) {
     Wave& wave = *waves[i];
     reset(wave);
-    std::memset(wave.vgpr[0], 0, launch.acc_offset * sizeof wave.vgpr[0]);
-    std::memset(wave.vgpr[kAccRow], 0, (launch.vgpr_count - launch.acc_offset) * sizeof wave.vgpr[0]);
+    std::memset(wave.s_, leftover, sizeof wave.s_);
+    std::memset(&wave.vcc, leftover, sizeof wave.vcc);
+    std::memset(wave.vgpr[0], leftover, launch.acc_offset * sizeof wave.vgpr[0]);
+    std::memset(wave.vgpr[kAccRow], leftover, (launch.vgpr_count - launch.acc_offset) * sizeof wave.vgpr[0]);
     wave.lds = lds.data();
     wave.lds_bytes = lds_bytes;
     wave.lds_zeros = kZeros;
