@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
 import random
 from collections import defaultdict
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.noisy_pairs import (
+    NOISES,
+    RECORDED,
+    Recorded,
+    experiment,
+    recorded_pairs,
+    verdict_of,
+)
 
 from rocm_perf_lab.statistics import (
     bootstrap_median_interval,
@@ -27,50 +30,6 @@ from rocm_perf_lab.statistics import (
     paired_ratio,
     student_t95,
 )
-
-Column = npt.NDArray[np.float64]
-RECORDED = Path(__file__).parents[3] / "shared" / "data" / "timing" / "h200_pairs.csv.gz"
-
-
-def verdict_of(a: Column, b: Column) -> str:
-    """As the optimiser asks: after more and more pairs, until there is an answer."""
-    taken = 0
-
-    def take(count: int) -> tuple[list[float], list[float]]:
-        nonlocal taken
-        rows = slice(taken, taken + count)
-        taken += count
-        return a[rows].tolist(), b[rows].tolist()
-
-    return gate_until_decided(take)[0].verdict
-
-
-# Slowness of single runs in the order they ran, two to a pair.
-NOISES: dict[str, Callable[[np.random.Generator, int], Column]] = {
-    "quiet": lambda rng, n: rng.normal(0, 0.02, n),
-    "loud": lambda rng, n: rng.normal(0, 0.10, n),
-    "heavy tails": lambda rng, n: np.abs(rng.standard_t(2, n)) * 0.05,
-    "outliers": lambda rng, n: rng.normal(0, 0.01, n) + 0.8 * (rng.random(n) < 0.08),
-    "two modes": lambda rng, n: rng.normal(0, 0.01, n) + 0.1 * (rng.random(n) < 0.4),
-    "clock jumps": lambda rng, n: rng.normal(0, 0.01, n) + 0.2 * _jumps(rng, n),
-    "drift": lambda rng, n: rng.normal(0, 0.02, n) + np.linspace(0, 0.3, n),
-    "random walk": lambda rng, n: np.cumsum(rng.normal(0, 0.02, n)),
-    "coarse ticks": lambda rng, n: np.round(rng.normal(0, 0.06, n) / 0.07) * 0.07,
-    "first is slower": lambda rng, n: rng.normal(0, 0.02, n) + 0.05 * (np.arange(n) % 2 == 0),
-}
-
-
-def _jumps(rng: np.random.Generator, n: int) -> Column:
-    return (np.cumsum(rng.random(n) < 0.05) % 2).astype(np.float64)
-
-
-def experiment(noise: str, seed: int, gain: float, pairs: int = 60) -> tuple[Column, Column]:
-    slow = NOISES[noise](np.random.default_rng(seed), 2 * pairs).reshape(pairs, 2)
-    run = 100.0 * np.exp(slow)
-    swapped = np.arange(pairs) % 2 == 1
-    a = np.where(swapped, run[:, 1], run[:, 0])
-    b = np.where(swapped, run[:, 0], run[:, 1])
-    return a, b / gain
 
 
 def test_of_500_identical_noisy_pairs_at_most_one_in_a_hundred_is_accepted() -> None:
@@ -100,24 +59,14 @@ def test_a_gain_below_the_bar_is_the_same_not_faster() -> None:
 
 
 @pytest.fixture(scope="module")
-def recorded() -> list[tuple[str, float, Column, Column]]:
+def recorded() -> list[Recorded]:
     if not RECORDED.is_file():
         pytest.skip("the recorded pairs are not on this machine")
-    times: dict[tuple[int, str, str], dict[str, dict[int, float]]] = defaultdict(
-        lambda: {"A": {}, "B": {}}
-    )
-    with gzip.open(RECORDED, "rt") as file:
-        for row in csv.DictReader(file):
-            key = (int(row["experiment"]), row["kind"], row["work_ratio"])
-            times[key][row["variant"]][int(row["index"])] = float(row["us"])
-    return [
-        (kind, float(ratio), *(np.array([t[v][i] for i in sorted(t[v])]) for v in "AB"))  # type: ignore[misc]
-        for (_, kind, ratio), t in sorted(times.items())
-    ]
+    return recorded_pairs()
 
 
 def test_recorded_identical_kernels_are_not_accepted(
-    recorded: list[tuple[str, float, Column, Column]],
+    recorded: list[Recorded],
 ) -> None:
     identical = [(a, b) for _, ratio, a, b in recorded if ratio == 1.0]
     assert len(identical) == 160
@@ -131,7 +80,7 @@ def test_recorded_identical_kernels_are_not_accepted(
 
 @pytest.mark.slow
 def test_no_kind_of_recorded_kernel_is_accepted_more_often_than_another_however_resampled(
-    recorded: list[tuple[str, float, Column, Column]],
+    recorded: list[Recorded],
 ) -> None:
     rng = np.random.default_rng(8)
     verdicts = defaultdict(list)
@@ -145,7 +94,7 @@ def test_no_kind_of_recorded_kernel_is_accepted_more_often_than_another_however_
 
 @pytest.mark.parametrize(("work", "expected"), [(0.95, "faster"), (1.05, "slower")])
 def test_recorded_differences_of_five_percent_are_found(
-    recorded: list[tuple[str, float, Column, Column]], work: float, expected: str
+    recorded: list[Recorded], work: float, expected: str
 ) -> None:
     """By work: a kernel with 5 % more work takes less than 5 % more time, launch included."""
     rng = np.random.default_rng(9)
