@@ -298,6 +298,16 @@ def test_a_small_footprint_counts_even_where_much_is_moved() -> None:
     assert small.served_by == "mall" and "the program holds" in (small.note or "")
 
 
+def test_the_part_of_hbm_is_bounded_by_what_can_be_touched_first() -> None:
+    builder = TraceBuilder().dispatch("k", 0, 1_000_000, counters={**NOTHING, **traffic(1e9, 1e9)})
+    joined = join(None, [builder.build()])
+    shares = {
+        size: roofline(joined, GPU, footprint_bytes=size).kernels[0].levels["fabric"].hbm_share
+        for size in (None, 100_000_000, 2**30)
+    }
+    assert shares == {None: None, 100_000_000: (0.0, pytest.approx(0.05)), 2**30: None}
+
+
 # --- what cannot be --------------------------------------------------------------------------
 
 

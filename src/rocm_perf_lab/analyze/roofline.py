@@ -47,7 +47,8 @@ class Level:
     """One level of memory: what moved, how fast, how near its ceiling.
 
     `fabric` is what L2 exchanges with what lies beyond it, the Infinity Cache (`mall`) and HBM
-    behind that; `served_by` names the one whose ceiling applies, `ceilings` gives both.
+    behind that; `served_by` names the one whose ceiling applies, `ceilings` gives both, and
+    `hbm_share` the part of the traffic that HBM serves, least and most, where that can be told.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Level:
     reason: str | None
     note: str | None = None
     remarkable: bool = False  # the note says something unusual
+    hbm_share: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -335,7 +337,10 @@ def _levels(
         levels[name] = _level(
             name, served, amount, note, gpu, ceilings, seconds, flops, compute_seconds, roof
         )
-    fabric_level = levels["fabric"]
+    fabric_level = replace(
+        levels["fabric"], hbm_share=_hbm_share(levels["fabric"].bytes, gpu, footprint)
+    )
+    levels["fabric"] = fabric_level
     if "mall" in gpu.datasheet:
         reason = (
             "counters end at the fabric: how much of its traffic the Infinity Cache served is not "
@@ -407,6 +412,17 @@ def _served_by(total: float | None, gpu: Gpu, footprint: int | None) -> tuple[st
         "hbm",
         f"{words} {least / 1e6:.3g} MB, more than the {size} holds; what it re-reads may still hit",
     )
+
+
+def _hbm_share(total: float | None, gpu: Gpu, footprint: int | None) -> tuple[float, float] | None:
+    """Of the fabric's traffic, what HBM serves: at least (data in the Infinity Cache) and at most
+    (first touch of every distinct byte). Unknown where the data may not fit the cache."""
+    if not total:
+        return None
+    if "mall" not in gpu.datasheet or gpu.mall_bytes is None:
+        return 1.0, 1.0
+    distinct = min(total, total if footprint is None else footprint)
+    return (0.0, distinct / total) if distinct <= gpu.mall_bytes else None
 
 
 def _level(

@@ -64,6 +64,11 @@ class MemoryLevel(Model):
         default=None, description="of fabric: hbm or mall, whose ceiling applies; note says why"
     )
     ceilings_gbps: dict[str, float] = Field(default={}, description="every ceiling that may apply")
+    hbm_share: tuple[float, float] | None = Field(
+        default=None,
+        description="of fabric: the part of its traffic that HBM serves, least (data is in the "
+        "Infinity Cache) and most (first touch); null where the data may not fit the cache",
+    )
     operational_intensity: float | None = Field(description="FLOP per byte at this level")
     ridge_point: float | None
     position: Position | None
@@ -206,6 +211,7 @@ def _level(level: Level) -> MemoryLevel:
         fraction_of_datasheet=level.fraction_of_datasheet,
         served_by=level.served_by,
         ceilings_gbps=dict(level.ceilings),
+        hbm_share=level.hbm_share,
         operational_intensity=level.operational_intensity,
         ridge_point=level.ridge_point,
         position=level.position,
