@@ -275,11 +275,16 @@ def test_what_cannot_be_captured_is_one_sentence(cases: Path, tmp_path: Path) ->
 
 
 def test_a_program_that_ends_badly_leaves_its_capture(cases: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    done = command(tmp_path, "--kernel", "in", "--out", str(out), "--", str(cases), "ends_badly")
-    assert done.returncode == 0 and "exited with code 7" in done.stderr
+    out, program = tmp_path / "out", ("--", str(cases), "ends_badly")
+    done = command(tmp_path, "--kernel", "in", "--out", str(out), *program)
+    assert done.returncode == 3 and "Traceback" not in done.stderr
+    assert "exited with code 7 after the capture was made, which is kept in" in done.stderr
+    assert "captured in_place" in done.stdout
     with open_capture(out) as capture:
         assert capture.manifest.complete
+    ignored = command(tmp_path, "--kernel", "in", "--json", "--ignore-failure", *program)
+    assert ignored.returncode == 0 and "warning: cases exited with code 7" in ignored.stderr
+    assert json.loads(ignored.stdout)["complete"]
     again = command(tmp_path, "--kernel", "in", "--out", str(out), "--", str(cases), "in_place")
     assert "exists already" in complaint(again, 3)
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.words import arrange
+from rocm_perf_lab.errors import BadInput
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.replay.capture import Made
 
 EXAMPLES = examples(
     "rocm-perf capture --kernel softmax ./app",
@@ -66,6 +70,12 @@ def capture(
         float,
         typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds for the program."),
     ] = 600.0,
+    ignore_failure: Annotated[
+        bool,
+        typer.Option(
+            "--ignore-failure", help="A program that ends badly after the capture is fine."
+        ),
+    ] = False,
     device: Annotated[
         str,
         typer.Option(
@@ -98,18 +108,28 @@ def capture(
     )
     with progress() as tell:
         made = work.capture_program(options, tell)
-    if made.warning:
-        print(f"warning: {made.warning}", file=sys.stderr)
     if json:
         sys.stdout.write(to_json(made.manifest))
+    else:
+        _print(made)
+    if made.failure is None:
         return
+    said = f"{made.failure} after the capture was made, which is kept in {made.folder}"
+    if not ignore_failure:
+        raise BadInput(said)
+    print(f"warning: {said}", file=sys.stderr)
+
+
+def _print(made: Made) -> None:
+    from rocm_perf_lab.replay.capture import size_text
+
     totals = made.manifest.totals
     print(f"captured {made.manifest.kernel}")
     print(
-        f"  {totals.regions} regions of {work.size_text(totals.region_bytes)}, "
-        f"{work.size_text(totals.changed_bytes)} of it changed by the kernel"
+        f"  {totals.regions} regions of {size_text(totals.region_bytes)}, "
+        f"{size_text(totals.changed_bytes)} of it changed by the kernel"
     )
-    print(f"  {work.size_text(totals.stored_bytes)} stored in {made.folder}")
+    print(f"  {size_text(totals.stored_bytes)} stored in {made.folder}")
     for note in made.manifest.notes:
         print(f"  note: {note}")
     if not made.manifest.complete:

@@ -51,7 +51,7 @@ class Options:
 class Made:
     folder: Path
     manifest: CaptureDocument
-    warning: str | None  # how the program ended, if not well
+    failure: str | None  # how the program ended afterwards, if not well
 
 
 def capture_program(options: Options, tell: Tell = lambda _: None) -> Made:
@@ -151,7 +151,7 @@ def _run(program: str, options: Options, target: Target, folder: Path, tell: Tel
         name = Path(program).name
         sentence = f"{name} {outcome.sentence(options.timeout_s)}"
         if (folder / native_log.LINES).exists():
-            return None if outcome.ok else f"{sentence}; the capture was made before that"
+            return None if outcome.ok else sentence
         raise _why_not(options, folder, sentence, outcome)
 
 
