@@ -34,6 +34,14 @@ extern "C" __global__ void twice(float* data, int n) {
   if (i < n) data[i] = data[i] * 2.0f;
 }
 """
+ENDLESS = """
+__device__ int runs = 1;
+extern "C" __global__ void twice(float* data, int n) {
+  runs = n;
+  while (__hip_atomic_load(data, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM) == 1.0f) {
+  }
+}
+"""
 CLOSE = SOURCE.replace("* 2.0f", "* 2.000002f")
 N = 300
 FAR = 0x6000_0000_0000
@@ -206,6 +214,13 @@ def test_a_capture_is_profiled_without_its_program(captured: Path, tmp_path: Pat
     assert document["kernels"][0]["dispatches"] == 3
     assert document["provenance"]["device"]["kind"] == "virtual"
     assert complaint(rocm_perf("profile", "--capture", captured, "./app", cwd=tmp_path), 2)
+
+
+def test_a_kernel_that_does_not_end_is_stopped_in_time(captured: Path, tmp_path: Path) -> None:
+    (tmp_path / "e.hsaco").write_bytes(compile_kernels(tmp_path, ENDLESS, "endless").elf.data)
+    options = ["--hsaco", "e.hsaco", "--timeout", "2"]
+    done = rocm_perf("replay", "full-vm", captured, *options, cwd=tmp_path, timeout=60)
+    assert "did not end in time" in complaint(done, 1)
 
 
 def test_bad_options_are_usage_errors(captured: Path, tmp_path: Path) -> None:

@@ -93,6 +93,9 @@ def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
         tell(f"replaying on {replay.device.name}")
 
         def run(times: int, recopy: bool, first: bool = False) -> RunResult:
+            if options.timeout_s is not None:  # the session's limit is one for each request
+                left_s = options.timeout_s - (time.perf_counter() - started)
+                replay.timeout_s = max(0.0, left_s)
             return replay.run(
                 [build] * times,
                 recopy=recopy,

@@ -194,6 +194,7 @@ class _Process:
         while b"\n" not in self.buffer:
             left = None if limit is None else max(0.0, limit - time.monotonic())
             if not select.select([descriptor], [], [], left)[0]:
+                self.popen.kill()
                 self.end()
                 raise ReplayFailed(
                     "the replay did not end in time", hint="--timeout sets the limit in seconds"
