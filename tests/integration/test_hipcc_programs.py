@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+import rocm_perf_lab
 from support.hip_build import hipcc, need_virtual_gpu, run
 
 PROGRAMS = Path(__file__).parent / "programs"
+INCLUDE = Path(rocm_perf_lab.__file__).parent / "virtual" / "include"
 
 
 def built(name: str, folder: Path) -> Path:
@@ -17,7 +21,9 @@ def built(name: str, folder: Path) -> Path:
     return folder / name
 
 
-@pytest.mark.parametrize("name", ["warp", "numbers", "language", "repeats", "progress", "together"])
+@pytest.mark.parametrize(
+    "name", ["warp", "numbers", "small_calls", "language", "repeats", "progress", "together"]
+)
 def test_program(name: str, tmp_path: Path) -> None:
     done = run(built(name, tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -43,3 +49,20 @@ def test_a_launch_that_prints_prints_every_time(tmp_path: Path) -> None:
     )
     hipcc(source, "-o", tmp_path / "say")
     assert run(tmp_path / "say").stdout == "again\n" * 5
+
+
+def test_a_host_compiler_reads_the_small_float_headers(tmp_path: Path) -> None:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++")
+    source = tmp_path / "host.cpp"
+    source.write_text(
+        "#define __HIP_PLATFORM_AMD__\n"
+        "#include <hip/hip_fp8.h>\n"
+        "int main() { __hip_fp8_e4m3 a = 1.0; float2 f = __hip_bfloat162(2, 3);\n"
+        "  __hip_fp8x4_e5m2 four(__half2(1, 2), __half2(3, 4));\n"
+        "  return (int)a + (int)f.x + (int)((float4)four).w - 7; }\n"
+    )
+    flags = ("-Wall", "-Wextra", "-Werror", "-isystem", str(INCLUDE))
+    subprocess.run([compiler, *flags, source, "-o", tmp_path / "host"], check=True)
+    assert run(tmp_path / "host").returncode == 0

@@ -11,13 +11,26 @@ struct __hip_bfloat16_raw { unsigned short x; };
 struct __hip_bfloat162_raw { unsigned short x, y; };
 #define H_FN __HIP_SMALL_FN__
 
+#define HIPRT_ZERO_BF16 __ushort_as_bfloat16(0x0000)
+#define HIPRT_NEG_ZERO_BF16 __ushort_as_bfloat16(0x8000)
+#define HIPRT_ONE_BF16 __ushort_as_bfloat16(0x3f80)
+#define HIPRT_INF_BF16 __ushort_as_bfloat16(0x7f80)
+#define HIPRT_NAN_BF16 __ushort_as_bfloat16(0x7fff)
+#define HIPRT_MAX_NORMAL_BF16 __ushort_as_bfloat16(0x7f7f)
+#define HIPRT_MIN_DENORM_BF16 __ushort_as_bfloat16(0x0001)
+
 struct __attribute__((aligned(2))) __hip_bfloat16 {
   unsigned short __x;
   __hip_bfloat16() = default;
   __HIP_HALF_FN__ __hip_bfloat16(const __hip_bfloat16_raw& r) : __x(r.x) {}
   template <typename T, typename hip_detail::enable_if<hip_detail::is_number<T>::value, int>::type = 0>
-  __HIP_HALF_FN__ __hip_bfloat16(T v) : __x(__hip_float_to_bf16_bits((float)v)) {}
+  __HIP_HALF_FN__ __hip_bfloat16(T v) : __x(__hip_float_to_bf16_bits(hip_detail::to_odd(v))) {}
   __HIP_HALF_FN__ __hip_bfloat16(const __half& h) : __x(__hip_float_to_bf16_bits(__hip_half_value(h))) {}
+#if defined(__HIP__)
+  __HIP_HALF_FN__ __hip_bfloat16(__bf16 v) { __builtin_memcpy(&__x, &v, 2); }
+  __HIP_HALF_FN__ explicit operator __bf16() const { __bf16 v; __builtin_memcpy(&v, &__x, 2); return v; }
+#endif
+  __HIP_HALF_FN__ __hip_bfloat16& operator=(const __hip_bfloat16_raw& r) { __x = r.x; return *this; }
   __HIP_HALF_FN__ operator __hip_bfloat16_raw() const { __hip_bfloat16_raw r; r.x = __x; return r; }
   __HIP_HALF_FN__ operator float() const { return __hip_bf16_bits_to_float(__x); }
 #define __HIP_BF16_TO__(T) __HIP_HALF_FN__ explicit operator T() const { return (T)__hip_bf16_bits_to_float(__x); }
@@ -36,7 +49,9 @@ struct __attribute__((aligned(4))) __hip_bfloat162 {
   __hip_bfloat162() = default;
   __HIP_HALF_FN__ __hip_bfloat162(const __hip_bfloat16& a, const __hip_bfloat16& b) : x(a), y(b) {}
   __HIP_HALF_FN__ __hip_bfloat162(const __hip_bfloat162_raw& r) : x(__hip_bf16_from_bits(r.x)), y(__hip_bf16_from_bits(r.y)) {}
-  __HIP_HALF_FN__ explicit operator float2() const { return float2((float)x, (float)y); }
+  __HIP_HALF_FN__ __hip_bfloat162& operator=(const __hip_bfloat162_raw& r) { return *this = __hip_bfloat162(r); }
+  __HIP_HALF_FN__ operator __hip_bfloat162_raw() const { __hip_bfloat162_raw r; r.x = x.__x; r.y = y.__x; return r; }
+  __HIP_HALF_FN__ operator float2() const { return float2((float)x, (float)y); }
 };
 
 #define H __hip_bfloat16
@@ -59,7 +74,7 @@ H_FN __hip_bfloat16 __float2bfloat16_rn(float f) { return __hip_bf16_from(f); }
 H_FN __hip_bfloat16 __float2bfloat16_rz(float f) { return __hip_bf16_from_bits(__hip_float_to_bf16_bits(f, 3)); }
 H_FN __hip_bfloat16 __float2bfloat16_ru(float f) { return __hip_bf16_from_bits(__hip_float_to_bf16_bits(f, 1)); }
 H_FN __hip_bfloat16 __float2bfloat16_rd(float f) { return __hip_bf16_from_bits(__hip_float_to_bf16_bits(f, 2)); }
-H_FN __hip_bfloat16 __double2bfloat16(double d) { return __hip_bf16_from((float)d); }
+H_FN __hip_bfloat16 __double2bfloat16(double d) { return __hip_bfloat16(d); }
 H_FN __hip_bfloat162 make_bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return __hip_bfloat162(a, b); }
 H_FN __hip_bfloat162 __bfloat162bfloat162(__hip_bfloat16 a) { return __hip_bfloat162(a, a); }
 H_FN __hip_bfloat162 __halves2bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return __hip_bfloat162(a, b); }
@@ -85,7 +100,7 @@ H_FN __hip_bfloat16 __ushort_as_bfloat16(unsigned short s) { return __hip_bf16_f
   H_FN T __bfloat162##NAME##_rz(__hip_bfloat16 a) { return (T)(float)a; }                              \
   H_FN T __bfloat162##NAME##_rd(__hip_bfloat16 a) { return (T)__builtin_floorf((float)a); }            \
   H_FN T __bfloat162##NAME##_ru(__hip_bfloat16 a) { return (T)__builtin_ceilf((float)a); }             \
-  H_FN __hip_bfloat16 __##NAME##2bfloat16_rn(T v) { return __hip_bf16_from((float)v); }
+  H_FN __hip_bfloat16 __##NAME##2bfloat16_rn(T v) { return __hip_bfloat16(v); }
 __HIP_BF16_INTEGER__(int, int)
 __HIP_BF16_INTEGER__(uint, unsigned)
 __HIP_BF16_INTEGER__(short, short)
@@ -98,6 +113,7 @@ H_FN unsigned char __bfloat162uchar_rz(__hip_bfloat16 a) { return (unsigned char
 #if defined(__HIP__)
 __HIP_DEVICE_FN__ __hip_bfloat16 atomicAdd(__hip_bfloat16* p, __hip_bfloat16 v) { return hip_detail::add_small(p, v); }
 __HIP_DEVICE_FN__ __hip_bfloat162 atomicAdd(__hip_bfloat162* p, __hip_bfloat162 v) { return hip_detail::add_small_pair(p, v); }
+__HIP_DEVICE_FN__ __hip_bfloat16 unsafeAtomicAdd(__hip_bfloat16* p, __hip_bfloat16 v) { return hip_detail::add_small(p, v); }
 __HIP_DEVICE_FN__ __hip_bfloat162 unsafeAtomicAdd(__hip_bfloat162* p, __hip_bfloat162 v) { return hip_detail::add_small_pair(p, v); }
 #endif
 #undef H_FN

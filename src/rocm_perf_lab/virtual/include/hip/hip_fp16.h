@@ -45,7 +45,7 @@ struct __attribute__((aligned(2))) __half {
 #if defined(__HIP_DEVICE_COMPILE__)
   __HIP_HALF_FN__ __half(T v) { data = (_Float16)v; }
 #else
-  __HIP_HALF_FN__ __half(T v) : __x(__hip_float_to_half_bits((float)v)) {}
+  __HIP_HALF_FN__ __half(T v) : __x(__hip_float_to_half_bits(hip_detail::to_odd(v))) {}
 #endif
 #if defined(__HIP__)
   // Not a template, so that what converts to a number (a bfloat16) converts to this too.
@@ -130,7 +130,7 @@ H_FN __half __float2half_rn(float f) { return __hip_half_from(f); }
 H_FN __half __float2half_rz(float f) { return __hip_half_from_bits(__hip_float_to_half_bits(f, 3)); }
 H_FN __half __float2half_ru(float f) { return __hip_half_from_bits(__hip_float_to_half_bits(f, 1)); }
 H_FN __half __float2half_rd(float f) { return __hip_half_from_bits(__hip_float_to_half_bits(f, 2)); }
-H_FN __half __double2half(double d) { return __hip_half_from((float)d); }
+H_FN __half __double2half(double d) { return __hip_half_from_bits(__hip_float_to_half_bits(__hip_double_to_odd(d))); }
 H_FN __half2 make_half2(__half a, __half b) { return __half2(a, b); }
 H_FN __half2 __half2half2(__half a) { return __half2(a, a); }
 H_FN __half2 __halves2half2(__half a, __half b) { return __half2(a, b); }
@@ -220,6 +220,7 @@ template <typename T2> static inline __attribute__((device)) T2 add_small_pair(T
 }  // namespace hip_detail
 __HIP_DEVICE_FN__ __half atomicAdd(__half* address, __half value) { return hip_detail::add_small(address, value); }
 __HIP_DEVICE_FN__ __half2 atomicAdd(__half2* address, __half2 value) { return hip_detail::add_small_pair(address, value); }
+__HIP_DEVICE_FN__ __half unsafeAtomicAdd(__half* p, __half v) { return hip_detail::add_small(p, v); }
 __HIP_DEVICE_FN__ __half2 unsafeAtomicAdd(__half2* address, __half2 value) {
 #if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
   return __half2(__builtin_amdgcn_flat_atomic_fadd_v2f16(

@@ -59,7 +59,7 @@ __HIP_SMALL_FN__ float from_fp8(unsigned char b, __hip_fp8_interpretation_t kind
 }  // namespace hip_detail
 
 __HIP_SMALL_FN__ __hip_fp8_storage_t __hip_cvt_float_to_fp8(float f, __hip_saturation_t s, __hip_fp8_interpretation_t k) { return hip_detail::to_fp8(f, s, k); }
-__HIP_SMALL_FN__ __hip_fp8_storage_t __hip_cvt_double_to_fp8(double f, __hip_saturation_t s, __hip_fp8_interpretation_t k) { return hip_detail::to_fp8((float)f, s, k); }
+__HIP_SMALL_FN__ __hip_fp8_storage_t __hip_cvt_double_to_fp8(double f, __hip_saturation_t s, __hip_fp8_interpretation_t k) { return hip_detail::to_fp8(__hip_double_to_odd(f), s, k); }
 __HIP_SMALL_FN__ __hip_fp8x2_storage_t __hip_cvt_float2_to_fp8x2(float2 f, __hip_saturation_t s, __hip_fp8_interpretation_t k) {
   return (__hip_fp8x2_storage_t)(hip_detail::to_fp8(f.x, s, k) | hip_detail::to_fp8(f.y, s, k) << 8);
 }
@@ -72,6 +72,22 @@ __HIP_SMALL_FN__ __hip_fp8_storage_t __hip_cvt_halfraw_to_fp8(__half_raw x, __hi
 __HIP_SMALL_FN__ __hip_fp8_storage_t __hip_cvt_bfloat16raw_to_fp8(__hip_bfloat16_raw x, __hip_saturation_t s, __hip_fp8_interpretation_t k) {
   return hip_detail::to_fp8(__hip_bf16_bits_to_float(x.x), s, k);
 }
+// The pairs: each half as above, the first in the low bits.
+__HIP_SMALL_FN__ __hip_fp8x2_storage_t __hip_cvt_double2_to_fp8x2(double2 d, __hip_saturation_t s, __hip_fp8_interpretation_t k) {
+  return __hip_cvt_float2_to_fp8x2(float2(__hip_double_to_odd(d.x), __hip_double_to_odd(d.y)), s, k);
+}
+__HIP_SMALL_FN__ __hip_fp8x2_storage_t __hip_cvt_halfraw2_to_fp8x2(__half2_raw x, __hip_saturation_t s, __hip_fp8_interpretation_t k) {
+  return __hip_cvt_float2_to_fp8x2(float2(__hip_half_bits_to_float(x.x), __hip_half_bits_to_float(x.y)), s, k);
+}
+__HIP_SMALL_FN__ __hip_fp8x2_storage_t __hip_cvt_bfloat16raw2_to_fp8x2(__hip_bfloat162_raw x, __hip_saturation_t s, __hip_fp8_interpretation_t k) {
+  return __hip_cvt_float2_to_fp8x2(float2(__hip_bf16_bits_to_float(x.x), __hip_bf16_bits_to_float(x.y)), s, k);
+}
+__HIP_SMALL_FN__ __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t x, __hip_fp8_interpretation_t k) {
+  __half2_raw r;
+  r.x = __hip_cvt_fp8_to_halfraw((__hip_fp8_storage_t)(x & 255), k).x;
+  r.y = __hip_cvt_fp8_to_halfraw((__hip_fp8_storage_t)(x >> 8), k).x;
+  return r;
+}
 
 #define __HIP_FP8_TYPE__(NAME, KIND)                                                                              \
   struct __hip_fp8_##NAME {                                                                                       \
@@ -80,33 +96,47 @@ __HIP_SMALL_FN__ __hip_fp8_storage_t __hip_cvt_bfloat16raw_to_fp8(__hip_bfloat16
     static constexpr __hip_fp8_interpretation_t __default_interpret = KIND;                                       \
     __hip_fp8_##NAME() = default;                                                                                 \
     template <typename T, typename hip_detail::enable_if<hip_detail::is_number<T>::value, int>::type = 0>         \
-    __HIP_HALF_FN__ explicit __hip_fp8_##NAME(T f) : __x(hip_detail::to_fp8((float)f, __HIP_SATFINITE, KIND)) {}  \
-    __HIP_HALF_FN__ explicit __hip_fp8_##NAME(const __half& f) : __x(hip_detail::to_fp8((float)f, __HIP_SATFINITE, KIND)) {} \
-    __HIP_HALF_FN__ explicit __hip_fp8_##NAME(const __hip_bfloat16& f) : __x(hip_detail::to_fp8((float)f, __HIP_SATFINITE, KIND)) {} \
+    __HIP_HALF_FN__ __hip_fp8_##NAME(T f) : __x(hip_detail::to_fp8(hip_detail::to_odd(f), __HIP_SATFINITE, KIND)) {} \
+    __HIP_HALF_FN__ __hip_fp8_##NAME(const __half& f) : __x(hip_detail::to_fp8((float)f, __HIP_SATFINITE, KIND)) {} \
+    __HIP_HALF_FN__ __hip_fp8_##NAME(const __hip_bfloat16& f) : __x(hip_detail::to_fp8((float)f, __HIP_SATFINITE, KIND)) {} \
     __HIP_HALF_FN__ operator float() const { return hip_detail::from_fp8(__x, KIND); }                            \
     __HIP_HALF_FN__ explicit operator __half() const { return __hip_half_from((float)*this); }                    \
     __HIP_HALF_FN__ explicit operator __hip_bfloat16() const { return __hip_bf16_from((float)*this); }            \
-    __HIP_HALF_FN__ explicit operator double() const { return (double)(float)*this; }                             \
-    __HIP_HALF_FN__ explicit operator int() const { return (int)(float)*this; }                                   \
     __HIP_HALF_FN__ explicit operator bool() const { return (float)*this != 0.0f; }                               \
+    template <typename T, typename hip_detail::enable_if<hip_detail::is_number<T>::value, int>::type = 0>         \
+    __HIP_HALF_FN__ explicit operator T() const { return (T)hip_detail::from_fp8(__x, KIND); }                    \
   };                                                                                                              \
   struct __hip_fp8x2_##NAME {                                                                                     \
     __hip_fp8x2_storage_t __x;                                                                                    \
+    static constexpr __hip_saturation_t __default_saturation = __HIP_SATFINITE;                                   \
+    static constexpr __hip_fp8_interpretation_t __default_interpret = KIND;                                       \
     __hip_fp8x2_##NAME() = default;                                                                               \
-    __HIP_HALF_FN__ explicit __hip_fp8x2_##NAME(float2 f) : __x(__hip_cvt_float2_to_fp8x2(f, __HIP_SATFINITE, KIND)) {} \
+    __HIP_HALF_FN__ __hip_fp8x2_##NAME(float2 f) : __x(__hip_cvt_float2_to_fp8x2(f, __HIP_SATFINITE, KIND)) {}    \
+    __HIP_HALF_FN__ __hip_fp8x2_##NAME(double2 f) : __x(__hip_cvt_double2_to_fp8x2(f, __HIP_SATFINITE, KIND)) {}  \
+    __HIP_HALF_FN__ __hip_fp8x2_##NAME(__half2 f) : __x(__hip_cvt_halfraw2_to_fp8x2(f, __HIP_SATFINITE, KIND)) {} \
+    __HIP_HALF_FN__ __hip_fp8x2_##NAME(__hip_bfloat162 f) : __x(__hip_cvt_bfloat16raw2_to_fp8x2(f, __HIP_SATFINITE, KIND)) {} \
     __HIP_HALF_FN__ operator float2() const {                                                                     \
       return float2(hip_detail::from_fp8(__x & 255, KIND), hip_detail::from_fp8(__x >> 8, KIND));                 \
     }                                                                                                             \
+    __HIP_HALF_FN__ explicit operator __half2() const { return __half2(__hip_cvt_fp8x2_to_halfraw2(__x, KIND)); } \
+    __HIP_HALF_FN__ explicit operator __hip_bfloat162() const { return __float22bfloat162_rn((float2)*this); }    \
   };                                                                                                              \
   struct __hip_fp8x4_##NAME {                                                                                     \
     __hip_fp8x4_storage_t __x;                                                                                    \
+    static constexpr __hip_saturation_t __default_saturation = __HIP_SATFINITE;                                   \
+    static constexpr __hip_fp8_interpretation_t __default_interpret = KIND;                                       \
     __hip_fp8x4_##NAME() = default;                                                                               \
-    __HIP_HALF_FN__ explicit __hip_fp8x4_##NAME(float4 f)                                                         \
-        : __x((unsigned)__hip_cvt_float2_to_fp8x2(float2(f.x, f.y), __HIP_SATFINITE, KIND) |                      \
-              (unsigned)__hip_cvt_float2_to_fp8x2(float2(f.z, f.w), __HIP_SATFINITE, KIND) << 16) {}              \
+    __HIP_HALF_FN__ __hip_fp8x4_##NAME(float4 f) : __x(pack(float2(f.x, f.y), float2(f.z, f.w))) {}               \
+    __HIP_HALF_FN__ __hip_fp8x4_##NAME(double4 f) : __x(pack(double2(f.x, f.y), double2(f.z, f.w))) {}            \
+    __HIP_HALF_FN__ __hip_fp8x4_##NAME(__half2 low, __half2 high) : __x(pack(low, high)) {}                       \
+    __HIP_HALF_FN__ __hip_fp8x4_##NAME(__hip_bfloat162 low, __hip_bfloat162 high) : __x(pack(low, high)) {}       \
     __HIP_HALF_FN__ operator float4() const {                                                                     \
       return float4(hip_detail::from_fp8(__x & 255, KIND), hip_detail::from_fp8(__x >> 8 & 255, KIND),            \
                     hip_detail::from_fp8(__x >> 16 & 255, KIND), hip_detail::from_fp8(__x >> 24, KIND));          \
+    }                                                                                                             \
+   private:                                                                                                       \
+    template <typename P> static __HIP_HALF_FN__ __hip_fp8x4_storage_t pack(P low, P high) {                      \
+      return (unsigned)__hip_fp8x2_##NAME(low).__x | (unsigned)__hip_fp8x2_##NAME(high).__x << 16;                \
     }                                                                                                             \
   };
 __HIP_FP8_TYPE__(e4m3_fnuz, __HIP_E4M3_FNUZ)

@@ -390,15 +390,14 @@ __HIP_BOTH_FN__ float min(float x, float y) { return __builtin_fminf(x, y); }
 __HIP_BOTH_FN__ float max(float x, float y) { return __builtin_fmaxf(x, y); }
 __HIP_BOTH_FN__ double min(double x, double y) { return __builtin_fmin(x, y); }
 __HIP_BOTH_FN__ double max(double x, double y) { return __builtin_fmax(x, y); }
+// Two types, or short ones: as the type that arithmetic on both has, which one of the above takes.
 template <typename T, typename U>
-__F__ auto min(T x, U y) -> typename hip_detail::math_if<hip_detail::is_real<T>::value && hip_detail::is_real<U>::value, decltype(x + y)>::type {
-  decltype(x + y) a = x, b = y;
-  return b < a ? b : a;
+__HIP_BOTH_FN__ auto min(T x, U y) -> typename hip_detail::math_if<hip_detail::is_real<T>::value && hip_detail::is_real<U>::value, decltype(x + y)>::type {
+  return min((decltype(x + y))x, (decltype(x + y))y);
 }
 template <typename T, typename U>
-__F__ auto max(T x, U y) -> typename hip_detail::math_if<hip_detail::is_real<T>::value && hip_detail::is_real<U>::value, decltype(x + y)>::type {
-  decltype(x + y) a = x, b = y;
-  return a < b ? b : a;
+__HIP_BOTH_FN__ auto max(T x, U y) -> typename hip_detail::math_if<hip_detail::is_real<T>::value && hip_detail::is_real<U>::value, decltype(x + y)>::type {
+  return max((decltype(x + y))x, (decltype(x + y))y);
 }
 
 // namespace std finds the device overloads too; declared before <cmath>, they keep its own

@@ -31,6 +31,22 @@ template <typename H> struct small_float_result<H, double> { typedef float type;
 __HIP_SMALL_FN__ unsigned __hip_float_bits(float f) { unsigned u; __builtin_memcpy(&u, &f, 4); return u; }
 __HIP_SMALL_FN__ float __hip_bits_float(unsigned u) { float f; __builtin_memcpy(&f, &u, 4); return f; }
 
+// A double cut to a float whose last bit tells that something was cut (rounding to odd): a smaller
+// type made of it is rounded once, as if made of the double.
+__HIP_SMALL_FN__ float __hip_double_to_odd(double d) {
+  float f = (float)d;
+  if (d != d || (double)f == d) return f;
+  unsigned u = __hip_float_bits(f);
+  if (__builtin_fabs((double)f) > __builtin_fabs(d)) --u;
+  return __hip_bits_float(u | 1u);
+}
+#if defined(__cplusplus)
+namespace hip_detail {
+template <typename T> __HIP_SMALL_FN__ float to_odd(T v) { return sizeof(T) < 4 ? (float)v : __hip_double_to_odd((double)v); }
+__HIP_SMALL_FN__ float to_odd(float v) { return v; }
+}  // namespace hip_detail
+#endif
+
 // mode: 0 nearest even, 1 up, 2 down, 3 to zero
 __HIP_SMALL_FN__ unsigned __hip_round_shift(unsigned mantissa, int shift, bool negative, int mode) {
   if (shift > 31) return (mode == 1 && !negative) || (mode == 2 && negative) ? mantissa != 0 : 0;
