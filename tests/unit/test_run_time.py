@@ -59,6 +59,12 @@ def test_the_run_gets_the_verdict_of_its_largest_part(trace: TraceBuilder, label
     assert found.verdict.evidence and found.verdict.next_steps
 
 
+def test_of_a_few_operations_no_rate_is_claimed() -> None:
+    found = where(steps(4, 4, 30)).verdict
+    assert found.confidence == "low" and "only 4 operations" in found.evidence[-1]
+    assert where(steps(50, 4, 30)).verdict.confidence != "low"
+
+
 def test_copies_that_outlast_the_kernels_make_it_copy_bound() -> None:
     trace, now = TraceBuilder(), 0
     for _ in range(10):

@@ -98,6 +98,7 @@ class RunRules:
     sure_share: float
     sure_coverage: float
     doubtful_coverage: float
+    steady_operations: float
     texts: Mapping[RunLabel, RunText]
 
 

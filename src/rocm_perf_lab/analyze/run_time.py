@@ -161,6 +161,12 @@ def _judge(dag: DagFinding, share: dict[str, float], calls: tuple[HostCall, ...]
                 f"{c.name} {c.total_ns / 1e6:.3g} ms in {c.calls:,}" for c in calls[:3]
             )
             evidence.append(f"the host calls that took longest: {shown}")
+    short = label != "kernel_bound" and operations < rules.steady_operations
+    if short:
+        evidence.append(
+            f"the run has only {operations:,} operations: what it pays once is most of it, and a "
+            "longer run may look different"
+        )
     missing = []
     if dag.scope == "device-only":
         missing.append("host calls: without them (rocprofv3 --hip-trace) gaps have no known cause")
@@ -169,7 +175,7 @@ def _judge(dag: DagFinding, share: dict[str, float], calls: tuple[HostCall, ...]
     confidence: Confidence = "high"
     if coverage < rules.sure_coverage or largest_share < rules.sure_share:
         confidence = "medium"
-    if coverage < rules.doubtful_coverage and label != "device_idle":
+    if short or (coverage < rules.doubtful_coverage and label != "device_idle"):
         confidence = "low"
     return RunVerdict(
         label, confidence, text.meaning, tuple(evidence), text.next_steps, tuple(missing)
