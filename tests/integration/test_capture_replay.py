@@ -31,7 +31,8 @@ SLOW_KERNELS = [
     ("gemm", "gemm_.*mfma|mfma"),
     ("stencil", "laplacian"),
 ]
-# Of capture_cases.cpp: memory of every kind, variables, LDS, structures, graphs, cooperative grids.
+# Of capture_cases.cpp: memory of every kind, variables, LDS, structures, graphs, cooperative grids,
+# a scan with look-back.
 CASES = [
     "in_place",
     "atomic",
@@ -46,6 +47,7 @@ CASES = [
     "sparse",
     "duplicates",
     "threads",
+    "look_back",
     "nothing",
 ]
 

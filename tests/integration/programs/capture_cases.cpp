@@ -345,6 +345,96 @@ static void run_host_gate() {
   expect(from_device(data)[5] == 16, "host gate");
 }
 
+// A scan in one pass, as libraries of primitives write it: templates over type and operator, state
+// passed by value, one allocation cut into pieces, tiles in the order their workgroups start, and
+// each tile waits for what those before it publish.
+struct Sum {
+  template <class T> __device__ T operator()(T a, T b) const { return a + b; }
+};
+
+struct TileStates {
+  enum : unsigned { kEmpty, kAggregate, kPrefix };
+  unsigned long long* states;
+  unsigned* next_tile;
+
+  __device__ void publish(unsigned tile, unsigned flag, unsigned value) const {
+    const unsigned long long state = (unsigned long long)flag << 32 | value;
+    __hip_atomic_store(&states[tile], state, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }
+  // One wave: the sum of all tiles before `tile`, a window of 64 at a time.
+  template <class Op> __device__ unsigned before(unsigned tile, Op op) const {
+    unsigned sum = 0;
+    for (int last = (int)tile - 1; last >= 0; last -= 64) {
+      const int mine = last - (int)(threadIdx.x & 63);
+      unsigned long long state = (unsigned long long)kPrefix << 32;  // before the first: nothing
+      if (mine >= 0) do state = __hip_atomic_load(&states[mine], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+        while (state >> 32 == kEmpty);
+      const unsigned long long done = __ballot(state >> 32 == kPrefix);
+      const int stop = done ? __ffsll(done) - 1 : 63;
+      unsigned value = (int)(threadIdx.x & 63) <= stop ? (unsigned)state : 0;
+      for (int step = 32; step; step /= 2) value = op(value, (unsigned)__shfl_xor((int)value, step));
+      sum = op(sum, value);
+      if (done) break;
+    }
+    return sum;
+  }
+};
+
+template <class T, class Op, int kBlock, int kItems>
+__global__ void __launch_bounds__(kBlock) look_back(const T* in, T* out, int count, Op op, TileStates tiles) {
+  __shared__ T totals[kBlock / 64], exclusive;
+  __shared__ unsigned shared_tile;
+  if (threadIdx.x == 0) shared_tile = atomicAdd(tiles.next_tile, 1u);
+  __syncthreads();
+  const unsigned tile = shared_tile, lane = threadIdx.x & 63, wave = threadIdx.x / 64;
+  const int first = (tile * kBlock + threadIdx.x) * kItems;
+  T items[kItems];
+  for (int i = 0; i < kItems; ++i) {
+    items[i] = first + i < count ? in[first + i] : T();
+    if (i) items[i] = op(items[i - 1], items[i]);
+  }
+  T scanned = items[kItems - 1];
+  for (unsigned step = 1; step < 64; step *= 2) {
+    const T other = __shfl_up(scanned, step);
+    if (lane >= step) scanned = op(other, scanned);
+  }
+  if (lane == 63) totals[wave] = scanned;
+  __syncthreads();
+  T mine = scanned - items[kItems - 1], aggregate = T();
+  for (unsigned w = 0; w < kBlock / 64; ++w) {
+    if (w < wave) mine = op(mine, totals[w]);
+    aggregate = op(aggregate, totals[w]);
+  }
+  if (wave == 0) {
+    if (lane == 0) tiles.publish(tile, tile ? TileStates::kAggregate : TileStates::kPrefix, aggregate);
+    const T sum = tiles.before(tile, op);
+    if (lane == 0) {
+      if (tile) tiles.publish(tile, TileStates::kPrefix, op(sum, aggregate));
+      exclusive = sum;
+    }
+  }
+  __syncthreads();
+  for (int i = 0; i < kItems; ++i)
+    if (first + i < count) out[first + i] = op(op(exclusive, mine), items[i]);
+}
+
+static void run_look_back() {
+  constexpr int kLength = 5 * kCount;  // more tiles than one look back covers
+  constexpr int kBlock = 128, kItems = 3, kTiles = (kLength + kBlock * kItems - 1) / (kBlock * kItems);
+  unsigned* in = on_device(ramp<unsigned>(kLength));
+  char* storage = nullptr;
+  constexpr size_t kOut = (kTiles * 8 + 4 + 255) / 256 * 256;
+  CHECK(hipMalloc(&storage, kOut + kLength * sizeof(unsigned)));
+  CHECK(hipMemset(storage, 0, kOut));
+  unsigned* out = reinterpret_cast<unsigned*>(storage + kOut);
+  const TileStates tiles{reinterpret_cast<unsigned long long*>(storage), reinterpret_cast<unsigned*>(storage + kTiles * 8)};
+  look_back<unsigned, Sum, kBlock, kItems><<<kTiles, kBlock>>>(in, out, kLength, Sum(), tiles);
+  CHECK(hipDeviceSynchronize());
+  const auto sums = from_device(out, kLength);
+  unsigned sum = 0;
+  for (int i = 0; i < kLength; ++i) expect(sums[i] == (sum += i), "look_back");
+}
+
 __global__ void nothing() {}
 static void run_nothing() {
   nothing<<<1, 1>>>();
@@ -369,6 +459,7 @@ int main(int count, char** arguments) {
       {"structs", run_structs}, {"streams", run_streams}, {"graph", run_graph}, {"memory_kinds", run_memory_kinds},
       {"cooperative", run_cooperative}, {"prints", run_prints}, {"may_print", run_may_print}, {"virtual_call", run_virtual_call},
       {"sparse", run_sparse}, {"duplicates", run_duplicates}, {"threads", run_threads}, {"nothing", run_nothing},
+      {"look_back", run_look_back},
       {"host_gate", run_host_gate},
       {"fault", run_fault}, {"ends_badly", run_ends_badly}};
   const auto found = count > 1 ? cases.find(arguments[1]) : cases.end();
