@@ -82,6 +82,7 @@ BundleStatus select_image(const void* source, size_t size, const std::string& ta
     std::memcpy(&flags, data + kFlagsOffset, sizeof flags);
     const std::string built(machine(flags));  // "": the loader judges
     if (!built.empty() && target_rank(built, target) == 0) {
+      image.built_for = {built};
       why = "the code object is for " + built + ", the device is " + target;
       return BundleStatus::NoBinary;
     }
@@ -114,6 +115,7 @@ BundleStatus select_image(const void* source, size_t size, const std::string& ta
     std::string built = processor({data + at, id_bytes});
     at += id_bytes;
     if (built.empty()) continue;
+    image.built_for.push_back(built);
     listed += (listed.empty() ? "" : ", ") + built;
     int rank = target_rank(built, target);
     if (rank <= best || bytes == 0) continue;

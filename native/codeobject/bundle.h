@@ -11,6 +11,7 @@ struct Image {
   const char* data = nullptr;
   size_t size = 0;
   std::string owned;  // holds the bytes where they had to be decompressed
+  std::vector<std::string> built_for;  // the processors there is code for, where none is the target
 };
 
 enum class BundleStatus { Found, NoBinary, Invalid };

@@ -1,5 +1,7 @@
 #include "module.h"
 
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -44,6 +46,26 @@ hipError_t publish(hipError_t status, std::unique_ptr<Module> module, hipModule_
   return hipSuccess;
 }
 
+// Every launch asks again for code that is not there; one answer is enough.
+void tell_once(const std::string& why) {
+  static std::mutex mutex;
+  static auto* told = new std::set<std::string>;
+  std::lock_guard lock(mutex);
+  if (told->insert(why).second)
+    std::fprintf(stderr, "rocm-perf: cannot load device code: %s\n", why.c_str());
+}
+
+std::string where_it_would_run(const std::vector<std::string>& built_for, const std::string& target) {
+  using DeviceFor = const char* (*)(const char* processor);
+  // Only the virtual GPU's HSA has it.
+  auto device_for = reinterpret_cast<DeviceFor>(dlsym(RTLD_DEFAULT, "rpl_device_for"));
+  if (!device_for) return {};
+  for (const std::string& processor : built_for)
+    if (const char* name = device_for(processor.c_str()))
+      return std::string("\n  it would run with `rocm-perf run --device ") + name + "`";
+  return "\n  no virtual device runs that: build with --offload-arch=" + target.substr(0, target.find(':'));
+}
+
 }  // namespace
 
 Module::~Module() {
@@ -63,8 +85,12 @@ hipError_t load_module(Device& device, const void* data, size_t size, std::strin
   using codeobject::BundleStatus;
   BundleStatus status = codeobject::select_image(data, size, device.target, module->image, why);
   if (status != BundleStatus::Found) {
-    std::fprintf(stderr, "rocm-perf: cannot load device code: %s\n", why.c_str());
-    return status == BundleStatus::NoBinary ? hipErrorNoBinaryForGpu : hipErrorInvalidImage;
+    if (status != BundleStatus::NoBinary) {
+      std::fprintf(stderr, "rocm-perf: cannot load device code: %s\n", why.c_str());
+      return hipErrorInvalidImage;
+    }
+    tell_once(why + where_it_would_run(module->image.built_for, device.target));
+    return hipErrorNoBinaryForGpu;
   }
   const codeobject::Image& image = module->image;
   const auto object =

@@ -14,7 +14,7 @@ import pytest
 from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.device.toolchain import real_hipcc
 from support.cli import complaint, rocm_perf
-from support.hip_build import REPOSITORY, hipcc, need_compiler, need_virtual_gpu, run
+from support.hip_build import REPOSITORY, build, hipcc, need_compiler, need_virtual_gpu, run
 
 KERNEL = """
 #include <hip/hip_runtime.h>
@@ -219,6 +219,54 @@ def test_disasm_shows_what_it_knows_of_a_program_for_several_gpus(
     assert "it is for gfx1030, gfx90a" in complaint(
         rocm_perf("disasm", "k.co", "--arch", "gfx942", cwd=tmp_path), 2
     )
+
+
+NAMED = """
+#include <hip/hip_runtime.h>
+template <typename T> __global__ void scale(T* p) { p[threadIdx.x] *= 2; }
+__global__ void other(int* p) { *p = 1; }
+int main() {
+  float* d;
+  (void)hipMalloc(&d, 256);
+  for (int i = 0; i < 3; ++i) { scale<float><<<1, 64>>>(d); other<<<1, 1>>>((int*)d); }
+  return hipDeviceSynchronize() != hipSuccess || hipGetLastError() != hipSuccess;
+}
+"""
+
+
+def test_kernels_are_asked_for_and_shown_by_the_name_in_the_source(tmp_path: Path) -> None:
+    need_virtual_gpu()
+    build(tmp_path, NAMED)
+    words = ("disasm", "program", "--summary", "--kernel")
+    text = rocm_perf(*words, "scale<float>", cwd=tmp_path).stdout.splitlines()
+    assert text[:2] == ["void scale<float>(float*)  (gfx942)", "  symbol _Z5scaleIfEvPT_"]
+    assert rocm_perf(*words, "^_Z5other", cwd=tmp_path).stdout.startswith("other(int*)  (gfx942)")
+    missed = complaint(rocm_perf(*words, "scale<double>", cwd=tmp_path), 2)
+    assert "other(int*), void scale<float>(float*)" in missed
+    done = rocm_perf(*words, "other", "--json", cwd=tmp_path)
+    (kernel,) = json.loads(done.stdout)["kernels"]
+    assert (kernel["name"], kernel["demangled"]) == ("_Z5otherPi", "other(int*)")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "answer"),
+    [
+        ("gfx90a", "it would run with `rocm-perf run --device virtual:mi250x`"),
+        ("gfx1100", "no virtual device runs that: build with --offload-arch=gfx942"),
+    ],
+)
+def test_a_program_for_another_gpu_is_told_once(
+    tmp_path: Path, architecture: str, answer: str
+) -> None:
+    need_virtual_gpu()
+    build(tmp_path, NAMED, [f"--offload-arch={architecture}"])
+    done = rocm_perf("run", "./program", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count(f"the program has {architecture}") == 1
+    assert done.stderr.count(answer) == 1
+    if "mi250x" in answer:
+        other = rocm_perf("run", "--device", "virtual:mi250x", "./program", cwd=tmp_path)
+        assert (other.returncode, other.stderr) == (0, "")
 
 
 MAIN = """

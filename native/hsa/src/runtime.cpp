@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "arena.h"
+#include "codeobject/architecture.h"
 #include "hsa_impl.h"
 #include "queues.h"
 #include "signals.h"
@@ -208,3 +209,12 @@ namespace impl {
 hsa_status_t hsa_init() { return Runtime::acquire(); }
 hsa_status_t hsa_shut_down() { return Runtime::release(); }
 }  // namespace impl
+
+// The first virtual device that runs code built for this processor, or null. The HIP runtime asks
+// for it by name.
+extern "C" __attribute__((visibility("default"))) const char* rpl_device_for(const char* processor) {
+  for (const gpu::DeviceModel& model : gpu::models())
+    if (codeobject::target_rank(processor, codeobject::processor(isa_name(model))) > 0)
+      return model.name.c_str();
+  return nullptr;
+}

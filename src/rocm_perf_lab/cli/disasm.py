@@ -13,6 +13,7 @@ from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
 from rocm_perf_lab.cli.analyze import check_regex
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.codeobject.demangle import demangle
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
 from rocm_perf_lab.device.disassembly import KNOWN, disassemble, unknown
 from rocm_perf_lab.errors import BadInput, UsageError, plain
@@ -35,7 +36,10 @@ def disasm(
         Path, typer.Argument(metavar="FILE", help="A HIP program, library, bundle or code object.")
     ],
     kernel: Annotated[
-        str, typer.Option("--kernel", metavar="REGEX", help="Only kernels whose name matches.")
+        str,
+        typer.Option(
+            "--kernel", metavar="REGEX", help="Only kernels whose name (demangled or not) matches."
+        ),
     ] = "",
     arch: Annotated[
         str, typer.Option("--arch", metavar="NAME", help="Only kernels for this GPU, as gfx942.")
@@ -81,9 +85,13 @@ def _choose(file: Path, pattern: str, architecture: str) -> list[tuple[CodeObjec
             raise UsageError(
                 f"no kernel in {file} is for {architecture}", hint=f"it is for {', '.join(present)}"
             )
-    found = [(owner, k) for owner, k in kernels if wanted.search(k.name)]
+    found = [
+        (owner, k)
+        for owner, k in kernels
+        if wanted.search(demangle(k.name)) or wanted.search(k.name)
+    ]
     if not found:
-        names = ", ".join(sorted({k.name for _, k in kernels})[:8])
+        names = ", ".join(sorted({plain(demangle(k.name)) for _, k in kernels})[:8])
         raise UsageError(f"no kernel in {file} matches {pattern}", hint=f"it holds {names}")
     return found
 
@@ -118,6 +126,7 @@ def _document(
     reason = _unlisted(kernel, reason)
     return schema.DisassembledKernel(
         name=kernel.name,
+        demangled=demangle(kernel.name),
         architecture=owner.architecture,
         resources=schema.KernelResources(
             vgpr_per_thread=kernel.vgprs,
@@ -156,7 +165,10 @@ def _document(
 
 def _print(owner: CodeObject, kernel: Kernel, block: int | None, summary: str | None) -> None:
     fits = occupancy_of(kernel, block)
-    print(f"{plain(kernel.name)}  ({owner.architecture})")
+    shown = demangle(kernel.name)
+    print(f"{plain(shown)}  ({owner.architecture})")
+    if shown != kernel.name:
+        print(f"  symbol {plain(kernel.name)}")
     print(
         f"  VGPR {kernel.vgprs} + AGPR {kernel.agprs}, SGPR {kernel.sgprs}, "
         f"LDS {kernel.lds_bytes} B, scratch {kernel.scratch_bytes} B, "

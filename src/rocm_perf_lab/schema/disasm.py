@@ -40,7 +40,8 @@ class KernelResources(Model):
 
 
 class DisassembledKernel(Model):
-    name: str
+    name: str = Field(description="the symbol")
+    demangled: str = Field(description="the name as the source has it")
     architecture: str
     resources: KernelResources
     occupancy: Occupancy

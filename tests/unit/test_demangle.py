@@ -1,0 +1,32 @@
+"""Names as the source has them, of any symbol a file may hold."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_perf_lab.codeobject.demangle import LONGEST, demangle
+
+SYMBOLS = ["_Z5scaleIfEvPT_", "_ZN2ns4kernIiLi4EEEvPKT_S3_i", "plain", "_Z"]
+
+
+def test_as_the_compilers_own_tool() -> None:
+    tool = shutil.which("c++filt")
+    if tool is None:
+        pytest.skip("no c++filt")
+    done = subprocess.run([tool, *SYMBOLS], capture_output=True, text=True, check=True)
+    assert [demangle(symbol) for symbol in SYMBOLS] == done.stdout.splitlines()
+
+
+@given(st.text(max_size=60))
+def test_whatever_a_file_holds_gets_an_answer(rest: str) -> None:
+    assert demangle("_Z" + rest)
+
+
+def test_a_symbol_beyond_reason_stays_as_it_is() -> None:
+    long = "_Z" + "N" * LONGEST
+    assert demangle(long) == long
