@@ -76,7 +76,7 @@ def test_a_launch_is_captured_and_replayed(cache: Path, tmp_path: Path) -> None:
     assert done.returncode == 0 and "warning" not in done.stderr, done.stderr[-2000:]
     replayed = rocm_perf("replay", "full-vm", "softmax", "--iterations", "2", cwd=tmp_path)
     # 256 rows of 781 floats
-    assert "bit for bit as captured (799.7 kB written)" in replayed.stdout, replayed.stderr
+    assert "bit for bit as captured (799.7 kB compared)" in replayed.stdout, replayed.stderr
 
 
 def test_a_missing_mask_is_a_fault_that_names_the_python_line(cache: Path) -> None:

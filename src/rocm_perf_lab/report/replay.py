@@ -82,7 +82,7 @@ def _output(output: Output, document: ReplayDocument) -> Iterator[tuple[str, str
         "within_tolerance": "as captured within the tolerance, not bit for bit",
         "different": "NOT as captured",
     }
-    yield "output", f"{which}{words[output.verdict]} ({size(output.compared_bytes)} written)"
+    yield "output", f"{which}{words[output.verdict]} ({size(output.compared_bytes)} compared)"
     if output.distinct_outputs > 1:
         yield (
             "",
