@@ -129,6 +129,8 @@ def test_a_damaged_bundle_is_bad_input_never_a_crash(
 def test_the_claim_of_a_stranger_is_checked(tmp_path: Path) -> None:
     _, claim, _ = made(tmp_path)
     good = json.loads(claim.model_dump_json())
-    for field, value in (("speedup", -1), ("confidence", 2), ("number", 0), ("before", "../x")):
+    for field, value in (
+        ("speedup", -1), ("min_speedup", 0.5), ("confidence", 2), ("number", 0), ("before", "../x"),
+    ):  # fmt: skip
         with pytest.raises(ValueError):
             Claim.model_validate({**good, field: value})

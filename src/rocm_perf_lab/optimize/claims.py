@@ -32,7 +32,7 @@ class Claim(Model):
     symbol: str
     rule: str | None
     speedup: float = Field(gt=0, allow_inf_nan=False)
-    min_speedup: float = Field(gt=0, allow_inf_nan=False)
+    min_speedup: float = Field(ge=1, allow_inf_nan=False)
     confidence: float = Field(gt=0, lt=1)
     floor_ns: float = Field(ge=0, allow_inf_nan=False)
     timing: Literal["measured", "modelled"]
