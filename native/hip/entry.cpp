@@ -14,6 +14,7 @@
 namespace hip {
 
 std::atomic<const hip_api_hook*> g_hook{nullptr};
+std::atomic<bool> g_forked{false};
 
 namespace {
 std::atomic<uint64_t> g_correlation{0};
@@ -23,6 +24,15 @@ hipError_t finish(hipError_t status) {
   if (status != hipSuccess && status != hipErrorNotReady) thread_state().last_error = status;
   thread_state().last_status = status;
   return status;
+}
+
+hipError_t refuse_forked() {
+  static std::once_flag said;
+  std::call_once(said, [] {
+    std::fputs("rocm-perf: HIP cannot be used in a process forked after HIP was initialised: "
+               "fork first, or start a new program\n", stderr);
+  });
+  return hipErrorNotInitialized;
 }
 
 void not_supported(const char* api) {

@@ -15,6 +15,12 @@ extern std::atomic<const hip_api_hook*> g_hook;
 
 inline bool hook_installed() { return g_hook.load(std::memory_order_relaxed) != nullptr; }
 
+// Whether this is the child of a process that had started the runtime. The threads that run kernels
+// stayed with the parent: nothing asked for here would ever end, so every entry refuses.
+extern std::atomic<bool> g_forked;
+inline bool forked() { return g_forked.load(std::memory_order_relaxed); }
+hipError_t refuse_forked();  // with a sentence, the first time
+
 // Remembers a failure for hipGetLastError. hipErrorNotReady is an answer, not a failure.
 hipError_t finish(hipError_t status);
 

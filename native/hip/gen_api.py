@@ -83,7 +83,7 @@ def entry(name: str, result: str, parameters: list[tuple[str, str]], supported: 
         "hipPeekAtLastError",
         "hipExtGetLastError",
     ):
-        call = f"hip::finish({call})"
+        call = f"hip::finish(hip::forked() ? hip::refuse_forked() : {call})"
     arguments = ", ".join(
         f'hip::argument("{identifier}", "{kind}", {identifier})' for kind, identifier in parameters
     )

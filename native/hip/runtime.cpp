@@ -3,8 +3,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <pthread.h>
 #include <unistd.h>
 
+#include "entry.h"
 #include "hostcall.h"
 #include "memory_pool.h"
 #include "stream.h"
@@ -98,11 +100,6 @@ std::vector<size_t> visible_devices(size_t count) {
   return shown;
 }
 
-pid_t owner = 0;  // the process that started the runtime
-
-// The threads that run kernels stay with the parent: nothing a child asks for would ever end.
-bool forked() { return owner && getpid() != owner; }
-
 // Work a program started and never waited for ends with it, at the latest after this long.
 constexpr int kExitWaitMs = 10'000;
 
@@ -141,7 +138,7 @@ void exit_check(int status, void*) {
 }
 
 void start(Runtime& rt) {
-  owner = getpid();
+  pthread_atfork(nullptr, nullptr, [] { g_forked = true; });
   if (hsa_init() != HSA_STATUS_SUCCESS) {
     rt.status = hipErrorNoDevice;
     return;
@@ -224,15 +221,6 @@ Device* device_at(int index) {
 Device* current_device() { return device_at(thread_state().device); }
 
 hipError_t check_device(Device*& device) {
-  if (forked()) {
-    static std::once_flag said;
-    std::call_once(said, [] {
-      std::fputs("rocm-perf: HIP cannot be used in a process forked after HIP was initialised: "
-                 "fork first, or start a new program\n", stderr);
-    });
-    device = nullptr;
-    return hipErrorNotInitialized;
-  }
   device = current_device();
   if (!device) {
     hipError_t status = runtime().status;

@@ -176,8 +176,8 @@ def test_a_fault_is_told_and_stays(folder: Path, fault: str, error: str) -> None
 
 def test_a_forked_child_gets_an_error_and_a_sentence(folder: Path) -> None:
     done = run(program(folder, "faults"), "forked", timeout=30)
-    assert (done.returncode, done.stdout) == (0, "hipErrorNotInitialized\n"), done.stderr
-    assert "forked after HIP was initialised" in done.stderr
+    assert (done.returncode, done.stdout) == (0, "hipErrorNotInitialized\n" * 12), done.stderr
+    assert done.stderr.count("forked after HIP was initialised") == 1
 
 
 def test_a_fault_nobody_waits_for_ends_the_program(folder: Path) -> None:

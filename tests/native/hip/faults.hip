@@ -28,9 +28,20 @@ int main(int argc, char** argv) {
   if (!std::strcmp(what, "pageable")) store<<<1, 64>>>(static_cast<int*>(std::malloc(4096)), 1);
   if (!std::strcmp(what, "trap")) trap<<<1, 64>>>();
   if (!std::strcmp(what, "forked")) {
+    hipStream_t stream;
+    hipEvent_t event;
+    if (hipStreamCreate(&stream) || hipEventCreate(&event) || hipEventRecord(event, stream)) return 2;
+    slow<<<1, 64, 0, stream>>>(data);  // the child waits for work that only the parent does
     if (fork() == 0) {
       int* mine;
-      std::printf("%s\n", hipGetErrorName(hipMalloc(&mine, 64)));
+      fine<<<1, 1, 0, stream>>>(data);
+      const hipError_t all[] = {
+          hipGetLastError(),          hipMalloc(&mine, 64),           hipStreamSynchronize(stream),
+          hipStreamQuery(stream),     hipEventRecord(event, stream),  hipEventSynchronize(event),
+          hipEventQuery(event),       hipStreamDestroy(stream),       hipEventDestroy(event),
+          hipDeviceSynchronize(),     hipStreamWaitEvent(stream, event, 0),
+          hipMemcpyAsync(data, other, 64, hipMemcpyDeviceToDevice, stream)};
+      for (hipError_t one : all) std::printf("%s\n", hipGetErrorName(one));
       std::exit(0);
     }
     int status = 0;
