@@ -69,6 +69,21 @@ def version_script(nodes: dict[str, list[str]]) -> str:
     return text
 
 
+LAST_ERRORS = ("hipGetLastError", "hipPeekAtLastError", "hipExtGetLastError")
+# Answered from what the process knew before a fork, so a child may ask: compilers' workers do.
+KNOWN_BEFORE = (
+    "hipGetDevice",
+    "hipGetDeviceCount",
+    "hipGetDeviceProperties",
+    "hipGetDevicePropertiesR0600",
+    "hipGetDevicePropertiesR0000",
+    "hipDeviceGetAttribute",
+    "hipDeviceGetName",
+    "hipRuntimeGetVersion",
+    "hipDriverGetVersion",
+)
+
+
 def entry(name: str, result: str, parameters: list[tuple[str, str]], supported: bool) -> str:
     declared = ", ".join(f"{kind} {identifier}" for kind, identifier in parameters)
     passed = ", ".join(identifier for _, identifier in parameters)
@@ -78,12 +93,9 @@ def entry(name: str, result: str, parameters: list[tuple[str, str]], supported: 
         value = {"void": "", "hipError_t": " hip::finish(hipErrorNotSupported)"}.get(result, " {}")
         return f'{head}{unused}  hip::not_supported("{name}");\n  return{value};\n}}\n\n'
     call = f"hip::{name}({passed})"
-    if result == "hipError_t" and name not in (
-        "hipGetLastError",
-        "hipPeekAtLastError",
-        "hipExtGetLastError",
-    ):
-        call = f"hip::finish(hip::forked() ? hip::refuse_forked() : {call})"
+    if result == "hipError_t" and name not in LAST_ERRORS:
+        checked = call if name in KNOWN_BEFORE else f"hip::forked() ? hip::refuse_forked() : {call}"
+        call = f"hip::finish({checked})"
     arguments = ", ".join(
         f'hip::argument("{identifier}", "{kind}", {identifier})' for kind, identifier in parameters
     )
