@@ -61,6 +61,7 @@ ALLOWED: dict[str, set[str]] = {
         "collect",
         "codeobject",
         "device",
+        "report",
         "virtual",
         "workflow",
     },

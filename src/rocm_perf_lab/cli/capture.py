@@ -121,15 +121,15 @@ def capture(
 
 
 def _print(made: Made) -> None:
-    from rocm_perf_lab.replay.capture import size_text
+    from rocm_perf_lab.report.units import size
 
     totals = made.manifest.totals
     print(f"captured {made.manifest.kernel}")
     print(
-        f"  {totals.regions} regions of {size_text(totals.region_bytes)}, "
-        f"{size_text(totals.changed_bytes)} of it changed by the kernel"
+        f"  {totals.regions} regions of {size(totals.region_bytes)}, "
+        f"{size(totals.changed_bytes)} of it changed by the kernel"
     )
-    print(f"  {size_text(totals.stored_bytes)} stored in {made.folder}")
+    print(f"  {size(totals.stored_bytes)} stored in {made.folder}")
     for note in made.manifest.notes:
         print(f"  note: {note}")
     if not made.manifest.complete:

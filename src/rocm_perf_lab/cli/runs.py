@@ -11,6 +11,7 @@ import typer
 
 from rocm_perf_lab.collect import kept_runs, run_folder
 from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.report.units import size
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
 
@@ -87,15 +88,6 @@ def prune(
         kept_runs.point_latest(runs)
     total = size(sum(run.bytes for run in gone))
     print(f"{len(gone)} of {len(found)} runs, {total}", file=sys.stderr)
-
-
-def size(count: int) -> str:
-    value = float(count)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"
 
 
 def _print_json(found: list[kept_runs.KeptRun]) -> None:

@@ -22,6 +22,7 @@ from rocm_perf_lab.errors import BadInput, MissingTool, Refused, UsageError
 from rocm_perf_lab.replay import finish, native_log
 from rocm_perf_lab.replay.format import ROOT
 from rocm_perf_lab.replay.hash_ahead import hashing
+from rocm_perf_lab.report.units import size
 from rocm_perf_lab.schema.capture import CaptureDocument
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance
 from rocm_perf_lab.virtual import native
@@ -179,7 +180,7 @@ def _tell_new(rows: list[list[str]], tell: Tell) -> int:
     for row in rows:
         if row[0] == "found" and len(row) == 4:
             kernel = native_log.string(row[3])
-            tell(f"capturing {kernel}: {row[1]} regions, at most {size_text(int(row[2]))}")
+            tell(f"capturing {kernel}: {row[1]} regions, at most {size(int(row[2]))}")
         elif row[0] == "captured":
             tell("captured; the program runs on to its end")
     return len(rows)
@@ -201,8 +202,8 @@ def _why_not(
         found = int(status["found"][2])
         limit = options.max_bytes or 0
         return Refused(
-            f"the capture would take up to {size_text(found)}, more than --max-size "
-            f"{size_text(limit)}; nothing was written",
+            f"the capture would take up to {size(found)}, more than --max-size "
+            f"{size(limit)}; nothing was written",
             hint="allow more with --max-size",
         )
     if "failed" in status:
@@ -273,13 +274,6 @@ def _provenance(target: Target, started: str, folder: Path) -> Provenance:
         rocm=None,
         inputs=[],
     )
-
-
-def size_text(size: int) -> str:
-    for unit, step in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= step:
-            return f"{size / step:.1f} {unit}"
-    return f"{size} bytes"
 
 
 def parse_size(text: str) -> int:

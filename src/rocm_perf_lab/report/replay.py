@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rocm_perf_lab.errors import plain
+from rocm_perf_lab.report.units import size
 from rocm_perf_lab.schema.replay import (
     Output,
     ReplayDiffDocument,
@@ -14,14 +15,6 @@ from rocm_perf_lab.schema.replay import (
 )
 
 MOST_ROWS = 40
-
-
-def size(count: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
 
 
 def duration(ns: float) -> str:

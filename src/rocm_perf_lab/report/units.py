@@ -15,12 +15,17 @@ def rate(gflops: float) -> str:
     return f"{gflops / 1e3:,.1f} TFLOP/s" if gflops >= 1e4 else f"{gflops:,.1f} GFLOP/s"
 
 
+def size(count: float) -> str:
+    """Bytes, with a decimal prefix."""
+    for prefix, step in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= step:
+            return f"{count / step:.4g} {prefix}"
+    return f"{count:.4g} B"
+
+
 def value_with_unit(value: float, unit: str) -> str:
     """A share or a plain number has no unit; bytes get a prefix."""
     if unit == "B":
-        for prefix, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-            if value >= size:
-                return f"{value / size:.4g} {prefix}"
-        return f"{value:.4g} B"
+        return size(value)
     number = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
     return number if unit == "1" else f"{number} {unit}"
