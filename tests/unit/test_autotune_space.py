@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocm_perf_lab.autotune import expression, space
+from rocm_perf_lab.autotune import constraint, space
 from rocm_perf_lab.autotune.features import coordinates, polynomial_features
 from rocm_perf_lab.autotune.neighbours import Neighbours
 from rocm_perf_lab.errors import BadInput
@@ -53,7 +53,7 @@ COLUMNS = {
     ],
 )
 def test_a_constraint_means_what_it_means_in_python(text: str) -> None:
-    found = expression.parse(text, NAMES).holds(COLUMNS)
+    found = constraint.parse(text, NAMES).holds(COLUMNS)
     names = {"max": max, "min": min, "abs": abs}
     expected = [bool(eval(text, {"__builtins__": names}, dict(row))) for row in ROWS]
     assert found.tolist() == expected
@@ -81,14 +81,14 @@ def test_a_constraint_means_what_it_means_in_python(text: str) -> None:
 )
 def test_anything_else_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(BadInput):
-        expression.parse(text, NAMES).holds(COLUMNS)
+        constraint.parse(text, NAMES).holds(COLUMNS)
 
 
 @pytest.mark.parametrize("text", ["BN / BM < 2", "4 % BM == 0", "BN // BM == 0", "4 % BM != 1"])
 def test_division_by_zero_makes_a_configuration_invalid_not_the_run(text: str) -> None:
     columns = {"BM": np.array([0, 2]), "BN": np.array([1, 1])}
-    assert expression.parse(text, NAMES).holds(columns).tolist() == [False, True]
-    guarded = expression.parse(f"BM == 0 or {text}", NAMES)
+    assert constraint.parse(text, NAMES).holds(columns).tolist() == [False, True]
+    guarded = constraint.parse(f"BM == 0 or {text}", NAMES)
     assert guarded.holds(columns).tolist() == [True, True]
 
 

@@ -326,9 +326,9 @@ def test_formulas_are_arithmetic_and_nothing_else() -> None:
     with pytest.raises(UndefinedError, match="C - C is zero"):
         Formula("A/(C - C)")({"A": 1, "C": 2})
     for text in ("__import__('os')", "a.b", "A if B else C", "'x'", "[A]", "True", "lambda: A"):
-        with pytest.raises(ValueError, match="not arithmetic"):
+        with pytest.raises(ValueError, match="not allowed"):
             _ = Formula(text).names
-    with pytest.raises(ValueError, match="not arithmetic"):
+    with pytest.raises(ValueError, match="not allowed"):
         Formula("A**B")({"A": 9.0, "B": 9.0})
 
 

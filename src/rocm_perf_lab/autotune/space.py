@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.autotune import expression
+from rocm_perf_lab.autotune import constraint as constraints
 from rocm_perf_lab.errors import BadInput, plain
 
 Value = bool | int | float | str
@@ -135,7 +135,7 @@ def from_parameters(given: Mapping[str, Any], texts: Sequence[Any], where: str) 
     _check_names(names, where)
     values = tuple(_domain(_expand(given[name], name, where), name, where) for name in names)
     known = frozenset(names)
-    waiting = [expression.parse(text, known) for text in texts]
+    waiting = [constraints.parse(text, known) for text in texts]
     tables = [_table(domain) for domain in values]
     codes = np.zeros((1, 0), dtype=np.int32)
     # Parameter by parameter, each constraint as soon as its last name is bound: the invalid part

@@ -6,10 +6,8 @@ base counters. Anything else is refused by name, before the program runs.
 
 from __future__ import annotations
 
-import ast
 import ctypes
 import difflib
-import operator
 import re
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from rocm_perf_lab import expression
 from rocm_perf_lab.arch.counters import block_of, metric_set
 from rocm_perf_lab.arch.load import file_of, parse
 from rocm_perf_lab.errors import BadInput
@@ -28,13 +27,23 @@ Value = float | Column
 
 SUMMED_BLOCKS = ("TA", "TD", "TCP", "TCC")
 CONSTANTS = ("CU_NUM", "SIMD_NUM", "SE_NUM", "MAX_WAVE_SIZE")
-_REDUCE: dict[str, Callable[[Iterable[float]], float]] = {"sum": sum, "max": max, "min": min}
-_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: lambda a, b: a / b if b else 0.0,  # as rocprofv3 shows it
+_REDUCE: dict[str, Callable[[list[float]], float]] = {
+    "sum": sum,
+    "max": max,
+    "min": min,
+    "avr": lambda numbers: sum(numbers) / len(numbers),
 }
+
+
+def _reduce(value: Value, kind: str) -> float:
+    return _REDUCE[kind](list(value.values()) if isinstance(value, dict) else [value])
+
+
+_GRAMMAR = expression.Grammar(
+    "counters, numbers, + - * /, reduce(counter, sum|max|min|avr)",
+    expression.ARITHMETIC.operators,
+    functions={"reduce": _reduce},
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class Wanted:
 
     name: str
     block: str
-    expression: str  # "" for a base counter
+    formula: str  # "" for a base counter
     bases: frozenset[str]
 
 
@@ -85,8 +94,8 @@ def resolve(names: Iterable[str], known: Catalogue) -> list[Wanted]:
 
 
 def _resolve(name: str, known: Catalogue) -> Wanted:
-    expression = _expression(name, known)
-    if expression is None:
+    formula = _formula(name, known)
+    if formula is None:
         if name not in known.blocks and name not in known.modelled:
             raise BadInput(
                 f"{name} is not a counter of {known.architecture}", hint=_close(name, known)
@@ -94,11 +103,10 @@ def _resolve(name: str, known: Catalogue) -> Wanted:
         if name not in known.modelled:
             raise _not_modelled(name, name, known)
         return Wanted(name, known.blocks.get(name, block_of(name)), "", frozenset({name}))
-    bases = _bases(expression, known, name)
-    return Wanted(name, "", expression, bases)
+    return Wanted(name, "", formula, _bases(formula, known, name))
 
 
-def _expression(name: str, known: Catalogue) -> str | None:
+def _formula(name: str, known: Catalogue) -> str | None:
     if name in known.blocks or name in known.modelled:
         return None
     if name in known.derived:
@@ -110,32 +118,25 @@ def _expression(name: str, known: Catalogue) -> str | None:
     return None
 
 
-def _bases(expression: str, known: Catalogue, asked: str) -> frozenset[str]:
+def _bases(formula: str, known: Catalogue, asked: str) -> frozenset[str]:
     found: set[str] = set()
-    if "accumulate(" in expression:
-        name = re.findall(r"accumulate\((\w+)", expression)[0]
+    if "accumulate(" in formula:
+        name = re.findall(r"accumulate\((\w+)", formula)[0]
         raise _not_modelled(asked, f"accumulate({name})", known)
-    for name in _names(expression):
-        inner = _expression(name, known)
+    for name in _parsed(formula).names:
+        inner = _formula(name, known)
         if inner is not None:
             found |= _bases(inner, known, asked)
         elif name in known.modelled:
             found.add(name)
-        elif name not in CONSTANTS:
+        elif name not in CONSTANTS and name not in _REDUCE:
             raise _not_modelled(asked, name, known)
     return frozenset(found)
 
 
-def _names(expression: str) -> list[str]:
-    tree = ast.parse(expression, mode="eval")
-    functions = {n.func.id for n in _calls(tree) if isinstance(n.func, ast.Name)}
-    kinds = {a.id for n in _calls(tree) for a in n.args[1:] if isinstance(a, ast.Name)}
-    found = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    return sorted(found - functions - kinds)
-
-
-def _calls(tree: ast.AST) -> list[ast.Call]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+@cache
+def _parsed(text: str) -> expression.Expression:
+    return expression.parse(text, _GRAMMAR)
 
 
 def _close(name: str, known: Catalogue) -> str:
@@ -173,37 +174,21 @@ def evaluate(
     known: Catalogue,
 ) -> Column:
     """Its value per hardware instance; a derived counter may have a single one."""
-    if not wanted.expression:
+    if not wanted.formula:
         return counts[wanted.name]
-    value = _value(ast.parse(wanted.expression, mode="eval").body, counts, constants, known)
-    return value if isinstance(value, dict) else {(0, 0, 0): value}
 
+    def value_of(name: str) -> Value | str:
+        if name in _REDUCE:  # the second word of reduce(), not a counter
+            return name
+        if name in constants:
+            return constants[name]
+        inner = _formula(name, known)
+        return counts[name] if inner is None else _parsed(inner).evaluate(scope)
 
-def _value(
-    node: ast.expr,
-    counts: Mapping[str, Column],
-    constants: Mapping[str, float],
-    known: Catalogue,
-) -> Value:
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        return float(node.value)
-    if isinstance(node, ast.Name):
-        if node.id in constants:
-            return constants[node.id]
-        inner = _expression(node.id, known)
-        if inner is None:
-            return counts[node.id]
-        return _value(ast.parse(inner, mode="eval").body, counts, constants, known)
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left = _value(node.left, counts, constants, known)
-        right = _value(node.right, counts, constants, known)
-        return _apply(_OPERATORS[type(node.op)], left, right)
-    if isinstance(node, ast.Call) and len(node.args) == 2 and isinstance(node.args[1], ast.Name):
-        value = _value(node.args[0], counts, constants, known)
-        numbers = list(value.values()) if isinstance(value, dict) else [value]
-        kind = node.args[1].id
-        return sum(numbers) / len(numbers) if kind == "avr" else _REDUCE[kind](numbers)
-    raise ValueError(f"not a counter expression: {ast.unparse(node)}")
+    # A quotient by zero is zero, as rocprofv3 shows it.
+    scope = expression.Scope(value_of, at_zero=lambda _: 0.0, pairwise=_apply)
+    value = _parsed(wanted.formula).evaluate(scope)
+    return value if isinstance(value, dict) else {(0, 0, 0): float(value)}
 
 
 def _apply(function: Callable[[float, float], float], left: Value, right: Value) -> Value:
@@ -212,8 +197,8 @@ def _apply(function: Callable[[float, float], float], left: Value, right: Value)
         both = sorted({*left, *right})
         return {key: function(left.get(key, 0.0), right.get(key, 0.0)) for key in both}
     if isinstance(left, dict):
-        number = right if isinstance(right, float) else float("nan")
-        return {key: function(value, number) for key, value in left.items()}
+        assert not isinstance(right, dict)
+        return {key: function(value, right) for key, value in left.items()}
     if isinstance(right, dict):
         return {key: function(left, value) for key, value in right.items()}
     return function(left, right)

@@ -62,7 +62,7 @@ def write(recording: Recording, path: Path, hostname: str) -> None:
             )
         for agent in sorted({d.agent for d in r.dispatches if d.values}):
             for wanted in r.counted:
-                db.counter(wanted.name, agent, block=wanted.block, derived=bool(wanted.expression))
+                db.counter(wanted.name, agent, block=wanted.block, derived=bool(wanted.formula))
         db.calls(r.calls)
         db.dispatches(r.dispatches)
         db.copies(r.copies)

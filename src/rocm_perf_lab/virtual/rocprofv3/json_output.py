@@ -94,7 +94,7 @@ def _tool(r: Recording, hostname: str) -> Object:
         },
         "agents": list(_agents(r)),
         "counters": [
-            {"id": {"handle": i}, "name": w.name, "block": w.block, "expression": w.expression}
+            {"id": {"handle": i}, "name": w.name, "block": w.block, "expression": w.formula}
             for i, w in enumerate(r.counted, 1)
         ],
         "code_objects": [
