@@ -11,7 +11,7 @@ In a notebook a run shows its story, kernels, roofline and timeline.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pandas
 
 StrPath = str | Path
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -138,10 +139,12 @@ def analyze(
     att: Sequence[StrPath] = (),
     kernel: str | None = None,
     gpu: str | None = None,
+    tell: Tell = lambda _: None,
 ) -> Run:
     """Traces that rocprofv3 has written, as `rocm-perf analyze`. Needs no GPU; keeps nothing."""
     paths = [Path(trace) for trace in traces]
-    found = analyze_files(paths, att=tuple(map(Path, att)), choices=Choices(kernel=kernel, gpu=gpu))
+    choices = Choices(kernel=kernel, gpu=gpu)
+    found = analyze_files(paths, att=tuple(map(Path, att)), choices=choices, tell=tell)
     return Run(found, paths[0].stem if paths else "thread trace")
 
 
@@ -159,9 +162,14 @@ def profile(
     att: bool = False,
     device: str = "auto",
     kernel: str | None = None,
+    timeout_s: float = 600.0,
     root: StrPath = run_folder.ROOT,
+    tell: Tell = lambda _: None,
 ) -> Run:
-    """Run a program under rocprofv3, as `rocm-perf profile`; the run is kept under `root`."""
+    """Run a program under rocprofv3, as `rocm-perf profile`; the run is kept under `root`.
+
+    `timeout_s` bounds each of its runs; `tell` hears what is going on.
+    """
     options = Options(
         program=program,
         arguments=arguments,
@@ -169,16 +177,22 @@ def profile(
         counters=counters,
         att=att,
         device=device,
+        timeout_s=timeout_s,
         choices=Choices(kernel=kernel),
     )
-    with run_folder.new_run(Path(root), Path(program).name) as made:
-        documents = profile_program(options, made.folder)
+    label = run_folder.label_of(program, arguments)
+    with run_folder.new_run(Path(root), label) as made:
+        documents = profile_program(options, made.folder, tell)
         write_documents(documents, made.folder)
-    return Run(documents, Path(program).name, made.final)
+    return Run(documents, label, made.final)
 
 
 def compare(
-    a: StrPath, b: StrPath, fail_on: Sequence[str] = (), root: StrPath = run_folder.ROOT
+    a: StrPath,
+    b: StrPath,
+    fail_on: Sequence[str] = (),
+    kernel: str | None = None,
+    root: StrPath = run_folder.ROOT,
 ) -> ComparisonDocument:
     """Runs, traces or timings, as `rocm-perf compare`: is B faster than A?"""
-    return compare_paths(a, b, root=Path(root), rules=fail_on)
+    return compare_paths(a, b, root=Path(root), rules=fail_on, kernel=kernel)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from rocm_perf_lab.cli import signals
+from rocm_perf_lab import signals
 from rocm_perf_lab.cli.autotune_triton import run_triton
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.streams import say

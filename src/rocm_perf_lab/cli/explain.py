@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import textwrap
 from typing import Annotated
 
 import typer
 
-from rocm_perf_lab.analyze.rules import LABELS, Rule, RuleSet, rule_set
+from rocm_perf_lab.analyze.rules import RuleSet, rule_set
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.schema.arch import RuleCondition, RuleText, RuleTexts, RunRuleText, rule_text
+from rocm_perf_lab.schema.arch import RuleCondition, RuleText, RunRuleText
 from rocm_perf_lab.schema.common import to_json
+from rocm_perf_lab.workflow.explain import UNKNOWN, rule_texts
 
 EXAMPLES = examples(
     "rocm-perf explain",
@@ -21,11 +20,6 @@ EXAMPLES = examples(
 )
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-UNKNOWN = (
-    "No rule holds. Either the numbers the rules need were not measured (the verdict lists what "
-    "is missing), or no unit is near its limit and waits do not dominate."
-)
 
 
 @app.command(epilog=EXAMPLES)
@@ -41,35 +35,18 @@ def explain(
     json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
 ) -> None:
     """Explain a bottleneck verdict: its meaning, thresholds, evidence and what to do."""
-    rules = rule_set()
     if rule == "unknown" and not json:
         print(_wrapped(f"unknown: {UNKNOWN}"))
         return
-    chosen = list(rules.rules) if rule is None else _find(rule, rules)
-    texts = [rule_text(r, rules) for r in chosen]
-    of_run = [
-        RunRuleText(label=label, meaning=text.meaning, next_steps=list(text.next_steps))
-        for label, text in rules.run.texts.items()
-        if rule in (None, label)
-    ]
+    texts = rule_texts(rule)
     if json:
-        stages = list(rules.stages)
-        sys.stdout.write(to_json(RuleTexts(stages=stages, rules=texts, run=of_run)))
+        sys.stdout.write(to_json(texts))
     elif rule is None:
-        print(_listing(rules))
+        print(_listing(rule_set()))
     else:
-        pages = [_run_page(text) for text in of_run] + [_page(text, rules) for text in texts]
+        pages = [_run_page(text) for text in texts.run]
+        pages += [_page(text, texts.stages) for text in texts.rules]
         print("\n\n".join(pages))
-
-
-def _find(name: str, rules: RuleSet) -> list[Rule]:
-    found = [r for r in rules.rules if name in (r.name, r.label)]
-    if found or name == "unknown" or name in rules.run.texts:
-        return found
-    names = [*LABELS, *rules.run.texts, *(r.name for r in rules.rules)]
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]}?" if near else "`rocm-perf explain` lists the rules"
-    raise UsageError(f"no rule or label called {name}", hint=hint)
 
 
 def _listing(rules: RuleSet) -> str:
@@ -91,8 +68,8 @@ def _run_page(text: RunRuleText) -> str:
     )
 
 
-def _page(text: RuleText, rules: RuleSet) -> str:
-    place = f"stage {rules.stages.index(text.stage) + 1} of {len(rules.stages)}, {text.stage}"
+def _page(text: RuleText, stages: list[str]) -> str:
+    place = f"stage {stages.index(text.stage) + 1} of {len(stages)}, {text.stage}"
     lines = [f"{text.label}: rule {text.rule} ({place})", "", _wrapped(text.meaning), ""]
     for title, conditions in (
         ("Holds if all of", text.all),

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rocm_perf_lab import __version__
-from rocm_perf_lab.cli import settings, signals, streams
+from rocm_perf_lab import __version__, signals
+from rocm_perf_lab.cli import settings, streams
 from rocm_perf_lab.errors import BadInput, PerfLabError, UsageError, plain, plain_lines
 
 PROGRAM = "rocm-perf"
@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "optimize": ("rocm_perf_lab.cli.optimize", "Make kernels faster; keep only what is proved."),
     "prompt": ("rocm_perf_lab.cli.prompt", "Show what a language model would be sent."),
     "ledger": ("rocm_perf_lab.cli.ledger", "What an optimiser run tried, and the proof."),
+    "mcp": ("rocm_perf_lab.cli.mcp", "Serve these commands to coding agents (MCP)."),
     "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile HIP programs, with hipcc's own options."),
     "disasm": (
         "rocm_perf_lab.cli.disasm",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rocm_perf_lab.cli import signals
+from rocm_perf_lab import signals
 from rocm_perf_lab.cli.analyze import Ceilings, DetailsOption, Select, SelectOption, check_regex
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.output import print_profile, write_page

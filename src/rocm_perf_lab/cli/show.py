@@ -41,34 +41,22 @@ def show(
 ) -> None:
     """Print a kept run again, whole or by part."""
     from rocm_perf_lab.cli.output import print_profile, print_rich
-    from rocm_perf_lab.errors import BadInput
-    from rocm_perf_lab.report import show as parts
     from rocm_perf_lab.workflow.load import open_run
+    from rocm_perf_lab.workflow.parts import PARTS
 
     opened = open_run([run] if run else [], runs)
-    found = opened.documents
-    if json or not (kernels or roofline or path or lines or metrics):
-        print_profile(found.profile, opened.folder, json, quiet=False)
+    asked = {
+        "kernels": kernels,
+        "roofline": roofline,
+        "path": path,
+        "lines": lines,
+        "metrics": metrics,
+    }
+    if json or not any(asked.values()):
+        print_profile(opened.documents.profile, opened.folder, json, quiet=False)
         return
-    if kernels:
-        print_rich(parts.kernels(found.profile))
-    if roofline:
-        if found.roofline is None:
-            raise BadInput("this run has no roofline.json: no counters were collected")
-        print_rich(parts.roofline(found.roofline))
-    if path:
-        if found.dag is None:
-            raise BadInput("this run has no dag.json: its dispatches were not traced")
-        print_rich(parts.path(found.dag))
-    if lines:
-        traces = found.thread_trace.traces if found.thread_trace else []
-        if not traces:
-            raise BadInput(
-                "this run has no thread trace", hint="take one: rocm-perf profile --att ./app"
-            )
-        for trace in traces:
-            print_rich(parts.lines(trace))
-    if metrics:
-        print_rich(parts.metrics(found.profile))
-    if found.profile.provenance.device.kind == "virtual":
+    for name, wanted in asked.items():
+        if wanted:
+            print_rich(PARTS[name](opened.documents))
+    if opened.documents.profile.provenance.device.kind == "virtual":
         print("virtual GPU: times and counters are modelled", file=sys.stderr)
