@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "prompt": ("rocm_perf_lab.cli.prompt", "Show what a language model would be sent."),
     "ledger": ("rocm_perf_lab.cli.ledger", "What an optimiser run tried, and the proof."),
     "mcp": ("rocm_perf_lab.cli.mcp", "Serve these commands to coding agents (MCP)."),
+    "skill": ("rocm_perf_lab.cli.skill", "Print what teaches a coding agent the workflow."),
     "hipcc": ("rocm_perf_lab.cli.hipcc", "Compile HIP programs, with hipcc's own options."),
     "disasm": (
         "rocm_perf_lab.cli.disasm",
