@@ -11,7 +11,7 @@ from tests.support.hip_build import need_virtual_gpu
 
 from rocm_perf_lab.arch.load import gpu
 from rocm_perf_lab.optimize import result_check
-from rocm_perf_lab.optimize.attempt import Bar, Best, Outcome, attempt
+from rocm_perf_lab.optimize.attempt import Attempt, Bar, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, Built, default_recipe
 from rocm_perf_lab.optimize.proposal import Context, Proposal
 from rocm_perf_lab.optimize.sandbox import Limits, Sandbox, available
@@ -70,11 +70,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 def tried(bench: Bench, entry: Entry) -> Outcome:
     source = TARGET.read_text("utf-8")
     proposal = Proposal(entry.source, entry.name, "", entry.policy, "test")
-    return attempt(
+    return Attempt(
         proposal, context(policy=entry.policy), Silent(), bench.target, bench.original,
         Best(source, bench.original), bench.builder, bench.builder.box.work / "candidate",
         Bar(1.02, 0.95), lambda *_: None,
-    )  # fmt: skip
+    ).run()  # fmt: skip
 
 
 def refused_where_it_should_be(bench: Bench, entry: Entry) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 
 def rocm_perf(
@@ -32,3 +34,19 @@ def complaint(done: subprocess.CompletedProcess[str], code: int) -> str:
     assert "internal error" not in done.stderr
     assert done.stdout == ""
     return done.stderr
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command and subcommand that Typer parses: its words, and what Typer made of it."""
+    import typer
+
+    from rocm_perf_lab.cli.main import COMMANDS
+
+    for name, (module, _) in COMMANDS.items():
+        app = importlib.import_module(module).app
+        if not hasattr(app, "registered_commands"):
+            continue
+        command = typer.main.get_command(app)
+        yield name, command
+        for sub, made in getattr(command, "commands", {}).items():
+            yield f"{name} {sub}", made

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.analyze.kernel_class import is_helper, kernel_class
 from rocm_perf_lab.analyze.runtime import Select, dominated, measure, stability
-from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.errors import BadInput, UsageError
 from support.traces import TraceBuilder
 
 MS = 1_000_000
@@ -117,8 +117,8 @@ def test_a_pattern_without_a_match_names_what_ran() -> None:
     assert "gemm" in (error.value.hint or "")
 
 
-def test_a_broken_pattern_is_bad_input() -> None:
-    with pytest.raises(BadInput, match="not a regular expression"):
+def test_a_broken_pattern_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="not a regular expression"):
         measure([run(("gemm", 1)).build()], "(")
 
 

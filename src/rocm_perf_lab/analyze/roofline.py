@@ -52,19 +52,19 @@ class Level:
     """
 
     name: str
-    bytes: float | None
-    read_bytes: float | None
-    write_bytes: float | None
-    gbps: float | None
-    ceiling_gbps: float | None
-    fraction: float | None
-    fraction_of_datasheet: float | None
-    served_by: str | None
-    ceilings: Mapping[str, float]
-    operational_intensity: float | None
-    ridge_point: float | None
-    position: Position | None
-    reason: str | None
+    bytes: float | None = None
+    read_bytes: float | None = None
+    write_bytes: float | None = None
+    gbps: float | None = None
+    ceiling_gbps: float | None = None
+    fraction: float | None = None
+    fraction_of_datasheet: float | None = None
+    served_by: str | None = None
+    ceilings: Mapping[str, float] = field(default_factory=dict)
+    operational_intensity: float | None = None
+    ridge_point: float | None = None
+    position: Position | None = None
+    reason: str | None = None
     note: str | None = None
     remarkable: bool = False  # the note says something unusual
     hbm_share: tuple[float, float] | None = None
@@ -78,24 +78,25 @@ class KernelRoofline:
     dispatches: int
     covered: int
     mean_ns: float
-    flops_by_type: Mapping[str, Value]  # integer operations (mfma_i8) among them
-    flops: float | None
-    iops: float | None
-    levels: Mapping[str, Level]
-    operational_intensity: float | None
-    achieved_gflops: float | None
-    achieved_bandwidth_gbps: float | None
-    compute_roof_gflops: float | None
-    compute_roof_pipe: str | None  # the type and unit with most of the compute roof time
-    compute_peak_gflops: float | None  # the datasheet's for that pipe
-    compute_fraction: float | None
-    ridge_point: float | None
-    roofline_position: Position | None
-    fraction_of_roof: float | None
-    bound_by: str | None  # the resource of the longest roof time
-    metrics: Mapping[str, Value]
-    plausibility: tuple[str, ...]
-    reasons: Mapping[str, str]
+    # Integer operations (mfma_i8) are among them.
+    flops_by_type: Mapping[str, Value] = field(default_factory=dict)
+    flops: float | None = None
+    iops: float | None = None
+    levels: Mapping[str, Level] = field(default_factory=dict)
+    operational_intensity: float | None = None
+    achieved_gflops: float | None = None
+    achieved_bandwidth_gbps: float | None = None
+    compute_roof_gflops: float | None = None
+    compute_roof_pipe: str | None = None  # the type and unit with most of the compute roof time
+    compute_peak_gflops: float | None = None  # the datasheet's for that pipe
+    compute_fraction: float | None = None
+    ridge_point: float | None = None
+    roofline_position: Position | None = None
+    fraction_of_roof: float | None = None
+    bound_by: str | None = None  # the resource of the longest roof time
+    metrics: Mapping[str, Value] = field(default_factory=dict)
+    plausibility: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -346,29 +347,10 @@ def _levels(
             "counters end at the fabric: how much of its traffic the Infinity Cache served is not "
             "counted"
         )
-        hbm = _nothing("hbm", reason)
+        hbm = Level("hbm", reason=reason)
     else:
         hbm = replace(fabric_level, name="hbm")
     return {name: hbm if name == "hbm" else levels[name] for name in LEVELS}
-
-
-def _nothing(name: str, reason: str) -> Level:
-    return Level(
-        name=name,
-        bytes=None,
-        read_bytes=None,
-        write_bytes=None,
-        gbps=None,
-        ceiling_gbps=None,
-        fraction=None,
-        fraction_of_datasheet=None,
-        served_by=None,
-        ceilings={},
-        operational_intensity=None,
-        ridge_point=None,
-        position=None,
-        reason=reason,
-    )
 
 
 @dataclass(frozen=True)
@@ -520,23 +502,6 @@ def _unknown(kernel: KernelCounters, why: str) -> KernelRoofline:
         dispatches=kernel.dispatches,
         covered=kernel.covered,
         mean_ns=kernel.mean_ns,
-        flops_by_type={},
-        flops=None,
-        iops=None,
-        levels={},
-        operational_intensity=None,
-        achieved_gflops=None,
-        achieved_bandwidth_gbps=None,
-        compute_roof_gflops=None,
-        compute_roof_pipe=None,
-        compute_peak_gflops=None,
-        compute_fraction=None,
-        ridge_point=None,
-        roofline_position=None,
-        fraction_of_roof=None,
-        bound_by=None,
-        metrics={},
-        plausibility=(),
         reasons={"roofline_position": why},
         notes=kernel.notes,
     )

@@ -6,7 +6,6 @@ figures are over the runs that launched it.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.analyze.kernel_class import KernelClass, kernel_class
+from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.analyze.keys import kernel_keys
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.statistics import coefficient_of_variation, mean_interval95
@@ -80,7 +80,7 @@ class Runtime:
 
 def measure(runs: Sequence[Trace], pattern: str | None = None) -> Runtime:
     """Statistics over timing runs of the same program; `pattern` narrows to matching kernels."""
-    wanted = _compile(pattern)
+    wanted = kernel_pattern(pattern)
     names = sorted({kernel.name for run in runs for kernel in run.kernels})
     index = {name: i for i, name in enumerate(names)}
     kinds = [kernel_class(name) for name in names]
@@ -204,13 +204,6 @@ def stability(per_run_ms: npt.NDArray[np.float64]) -> Stability:
         return Stability(n, mean, median, stddev, None, interval, None, "the mean is zero")
     label = "stable" if cv <= STABLE_CV else "moderate" if cv <= MODERATE_CV else "unstable"
     return Stability(n, mean, median, stddev, cv, interval, label, None)
-
-
-def _compile(pattern: str | None) -> re.Pattern[str] | None:
-    try:
-        return None if pattern is None else re.compile(pattern)
-    except re.error as error:
-        raise BadInput(f"--kernel {pattern!r} is not a regular expression: {error}") from None
 
 
 def _columns(

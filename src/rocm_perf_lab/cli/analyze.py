@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import glob
-import re
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import (
+    Ceilings,
+    CeilingsOption,
+    Details,
+    KernelRegex,
+    ProfileJson,
+    QuietRuntime,
+    Report,
+    RunFolder,
+    Select,
+    SelectOption,
+)
 from rocm_perf_lab.cli.output import print_profile, write_page
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.streams import say
 from rocm_perf_lab.collect import run_folder
-from rocm_perf_lab.errors import BadInput, UsageError, plain
+from rocm_perf_lab.errors import BadInput, plain
 
 EXAMPLES = examples(
     "rocm-perf analyze .rocpd_profile/latest",
@@ -24,30 +34,6 @@ EXAMPLES = examples(
 )
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-class Ceilings(str, Enum):
-    measured = "measured"
-    datasheet = "datasheet"
-
-
-class Select(str, Enum):
-    path = "path"
-    total = "total"
-    longest = "longest"
-
-
-SelectOption = Annotated[
-    Select,
-    typer.Option(
-        "--select",
-        help="The dominant kernel: the one with the largest part of the critical path, the "
-        "largest total time, or the longest single dispatch.",
-    ),
-]
-DetailsOption = Annotated[
-    bool, typer.Option("--details", help="Also print every metric of the dominant kernel.")
-]
 
 
 @app.command(epilog=EXAMPLES)
@@ -70,12 +56,8 @@ def analyze(
             help="Thread-trace output (ui_output_* folders) to read too, or alone.",
         ),
     ] = None,
-    kernel: Annotated[
-        str | None, typer.Option("--kernel", metavar="REGEX", help="Only kernels that match.")
-    ] = None,
-    ceilings: Annotated[
-        Ceilings, typer.Option(help="Roofs to compare with: measured where known, or datasheet.")
-    ] = Ceilings.measured,
+    kernel: KernelRegex = None,
+    ceilings: CeilingsOption = Ceilings.measured,
     select: SelectOption = Select.path,
     gpu: Annotated[
         str | None,
@@ -83,21 +65,11 @@ def analyze(
             "--gpu", metavar="NAME", help="The GPU, where the traces do not tell: MI300X, gfx942."
         ),
     ] = None,
-    details: DetailsOption = False,
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="DIR", help="Where the run's folder with its files goes."),
-    ] = Path(run_folder.ROOT),
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Also write an HTML report there."),
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print only JSON (profile.json) on stdout.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print only the runtime in milliseconds.")
-    ] = False,
+    details: Details = False,
+    out: RunFolder = Path(run_folder.ROOT),
+    report: Report = None,
+    json: ProfileJson = False,
+    quiet: QuietRuntime = False,
 ) -> None:
     """Analyze traces that rocprofv3 or PyTorch's profiler has written.
 
@@ -107,7 +79,6 @@ def analyze(
     from rocm_perf_lab import workflow
     from rocm_perf_lab.workflow.report import report_html
 
-    check_regex(kernel)
     with progress(quiet) as tell:
         documents = workflow.analyze_files(
             expand(traces or []),
@@ -134,14 +105,6 @@ def analyze(
         write_page(report, report_html(documents, final))
     if lost is not None:
         raise BadInput(f"{lost.message}; the result is above, its files are not kept", lost.hint)
-
-
-def check_regex(pattern: str | None) -> None:
-    """Before anything runs."""
-    try:
-        re.compile(pattern or "")
-    except re.error as error:
-        raise UsageError(f"--kernel {pattern}: not a regular expression: {error}") from None
 
 
 def expand(patterns: list[str]) -> list[Path]:

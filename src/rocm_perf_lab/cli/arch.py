@@ -12,6 +12,7 @@ from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.check import check as find_problems
 from rocm_perf_lab.arch.model import Gpu, Quantity
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Json
 from rocm_perf_lab.errors import GateFailed, UsageError
 from rocm_perf_lab.schema import arch as schema
 from rocm_perf_lab.schema.common import to_json
@@ -19,7 +20,6 @@ from rocm_perf_lab.schema.common import to_json
 EXAMPLES = examples("rocm-perf arch list", "rocm-perf arch show MI300X", "rocm-perf arch check")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
-Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
 
 @app.callback(epilog=EXAMPLES)
@@ -27,7 +27,7 @@ def arch() -> None:
     """The GPUs that are known, and every number the verdicts rest on."""
 
 
-@app.command("list")
+@app.command("list", epilog=examples("rocm-perf arch list", "rocm-perf arch list --json"))
 def list_(json: Json = False) -> None:
     """List the architectures and products that are known."""
     lines = [
@@ -49,7 +49,7 @@ def list_(json: Json = False) -> None:
         print(f"{line.architecture:8} {line.family:8} {products}{covers}")
 
 
-@app.command()
+@app.command(epilog=examples("rocm-perf arch show MI300X", "rocm-perf arch show gfx90a --json"))
 def show(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="An architecture (gfx942) or a product (MI300X).")
@@ -83,7 +83,7 @@ def show(
             _print_numbers("ceilings, measured", dict(gpu.measured))
 
 
-@app.command()
+@app.command(epilog=examples("rocm-perf arch check"))
 def check(json: Json = False) -> None:
     """Check the files: units, sources, and that peaks follow from CUs, clock and operations."""
     problems = find_problems()

@@ -19,6 +19,7 @@ from rich.console import Console
 from rocm_perf_lab import signals
 from rocm_perf_lab.cli.autotune_triton import run_triton
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Device, Json, Report
 from rocm_perf_lab.cli.streams import say
 from rocm_perf_lab.errors import BadInput, GateFailed, UsageError, plain, plain_lines
 
@@ -158,20 +159,15 @@ def autotune(
         int,
         typer.Option("--repeats", min=1, max=100, help="Runs per configuration in the search."),
     ] = 1,
-    device: Annotated[
-        str, typer.Option("--device", metavar="NAME", help="For --metric runtime: as in profile.")
-    ] = "auto",
+    device: Device = "auto",
     shell: Annotated[
         bool,
         typer.Option(
             "--shell", help="Run the templates by /bin/sh; only harmless values are taken."
         ),
     ] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write an HTML page with the charts."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
+    report: Report = None,
+    json: Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Print only the best configuration's parameters.")
     ] = False,

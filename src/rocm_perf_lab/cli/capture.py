@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Arguments, Device, Program
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.words import arrange
 from rocm_perf_lab.errors import BadInput
@@ -28,11 +29,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command(epilog=EXAMPLES)
 def capture(
-    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to run.")],
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ARGS", help="Its arguments.", show_default=False),
-    ] = None,
+    program: Program,
+    arguments: Arguments = None,
     kernel: Annotated[
         str,
         typer.Option(
@@ -76,12 +74,7 @@ def capture(
             "--ignore-failure", help="A program that ends badly after the capture is fine."
         ),
     ] = False,
-    device: Annotated[
-        str,
-        typer.Option(
-            "--device", metavar="NAME", help="auto, rocm, virtual, or one by name: virtual:mi300x."
-        ),
-    ] = "auto",
+    device: Device = "auto",
     json: Annotated[
         bool, typer.Option("--json", help="Print only JSON (manifest.json) on stdout.")
     ] = False,

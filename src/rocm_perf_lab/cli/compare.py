@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import KeptRuns, KernelRegex
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.collect import run_folder
 
@@ -23,13 +25,12 @@ class Format(str, Enum):
     json = "json"
 
 
-EXAMPLES = """\b
-Examples:
-  rocm-perf compare before after                     two runs, by name or folder
-  rocm-perf compare old_results.db new_results.db --fail-on "runtime>5%"
-  rocm-perf compare main.json branch.json            hyperfine --export-json files
-  rocm-perf compare base latest --format markdown > comment.md
-"""
+EXAMPLES = examples(
+    "rocm-perf compare before after                     two runs, by name or folder",
+    'rocm-perf compare old_results.db new_results.db --fail-on "runtime>5%"',
+    "rocm-perf compare main.json branch.json            hyperfine --export-json files",
+    "rocm-perf compare base latest --format markdown > comment.md",
+)
 
 
 @app.command(epilog=EXAMPLES)
@@ -50,9 +51,7 @@ def compare(
     strict: Annotated[
         bool, typer.Option("--strict", help="A gate that cannot be decided fails too.")
     ] = False,
-    kernel: Annotated[
-        str | None, typer.Option("--kernel", metavar="REGEX", help="Only kernels that match.")
-    ] = None,
+    kernel: KernelRegex = None,
     min_speedup: Annotated[
         float,
         typer.Option(
@@ -66,9 +65,7 @@ def compare(
         Format,
         typer.Option("--format", help="markdown: for a pull request; github: annotations."),
     ] = Format.text,
-    runs: Annotated[
-        Path, typer.Option("--runs", metavar="DIR", help="Where kept runs are looked for.")
-    ] = Path(run_folder.ROOT),
+    runs: KeptRuns = Path(run_folder.ROOT),
     json: Annotated[
         bool, typer.Option("--json", help="Print only JSON on stdout, as --format json.")
     ] = False,

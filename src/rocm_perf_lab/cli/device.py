@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Json
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.schema.common import to_json
 from rocm_perf_lab.schema.device import DeviceLine, DeviceList
@@ -23,9 +23,9 @@ def device() -> None:
     """The GPUs a program can run on, real and virtual."""
 
 
-@app.command("list")
+@app.command("list", epilog=EXAMPLES)
 def list_(
-    json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """List the devices; the one that is used unless another is asked for is marked."""
     found = discover.devices()

@@ -11,8 +11,8 @@ import typer
 
 from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
-from rocm_perf_lab.cli.analyze import check_regex
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Json, KernelRegex
 from rocm_perf_lab.codeobject.demangle import demangle
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
 from rocm_perf_lab.device.disassembly import KNOWN, disassemble, unknown
@@ -35,12 +35,7 @@ def disasm(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A HIP program, library, bundle or code object.")
     ],
-    kernel: Annotated[
-        str,
-        typer.Option(
-            "--kernel", metavar="REGEX", help="Only kernels whose name (demangled or not) matches."
-        ),
-    ] = "",
+    kernel: KernelRegex = None,
     arch: Annotated[
         str, typer.Option("--arch", metavar="NAME", help="Only kernels for this GPU, as gfx942.")
     ] = "",
@@ -57,7 +52,7 @@ def disasm(
     summary: Annotated[
         bool, typer.Option("--summary", help="Resources only, no instructions.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Show the kernels in a binary: resources, arguments, instructions with source lines."""
     chosen = _choose(file, kernel, arch)
@@ -72,9 +67,8 @@ def disasm(
         _print(owner, found, block, reason)
 
 
-def _choose(file: Path, pattern: str, architecture: str) -> list[tuple[CodeObject, Kernel]]:
-    check_regex(pattern)
-    wanted = re.compile(pattern)
+def _choose(file: Path, pattern: str | None, architecture: str) -> list[tuple[CodeObject, Kernel]]:
+    wanted = re.compile(pattern or "")
     kernels = [(owner, k) for owner in read_code_objects(file) for k in owner.kernels]
     if not kernels:
         raise BadInput(f"{file} holds GPU code, but no kernel")

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Json
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-EXAMPLES = """\b
-Examples:
-  rocm-perf doctor
-  rocm-perf doctor --json
-"""
+EXAMPLES = examples(
+    "rocm-perf doctor",
+    "rocm-perf doctor --json",
+)
 
 
 @app.command(epilog=EXAMPLES)
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Say what works on this machine and what to do about what does not.
 

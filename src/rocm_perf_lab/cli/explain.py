@@ -10,6 +10,7 @@ import typer
 
 from rocm_perf_lab.analyze.rules import RuleSet, rule_set
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Json
 from rocm_perf_lab.schema.arch import RuleCondition, RuleText, RunRuleText
 from rocm_perf_lab.schema.common import to_json
 from rocm_perf_lab.workflow.explain import UNKNOWN, rule_texts
@@ -32,7 +33,7 @@ def explain(
             show_default=False,
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Explain a bottleneck verdict: its meaning, thresholds, evidence and what to do."""
     if rule == "unknown" and not json:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import KeptRuns, RunOrTraces, ThreadTraces
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.collect import run_folder
 
@@ -23,20 +25,16 @@ class Format(str, Enum):
     folded = "folded"
 
 
-EXAMPLES = """\b
-Examples:
-  rocm-perf export --format perfetto              the latest run, for ui.perfetto.dev
-  rocm-perf export softmax --format speedscope    stalls by source line, of a thread trace
-  rocm-perf export out_results.db --format csv --out dispatches.csv
-"""
+EXAMPLES = examples(
+    "rocm-perf export --format perfetto              the latest run, for ui.perfetto.dev",
+    "rocm-perf export softmax --format speedscope    stalls by source line, of a thread trace",
+    "rocm-perf export out_results.db --format csv --out dispatches.csv",
+)
 
 
 @app.command(epilog=EXAMPLES)
 def export(
-    run: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[RUN]", help="A kept run, or trace files. None: the latest run."),
-    ] = None,
+    run: RunOrTraces = None,
     format: Annotated[
         Format,
         typer.Option("--format", help="What for. speedscope and folded: of a thread trace."),
@@ -44,13 +42,8 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The file to write.")
     ] = None,
-    att: Annotated[
-        list[Path] | None,
-        typer.Option("--att", metavar="DIR", help="Thread-trace output to read with trace files."),
-    ] = None,
-    runs: Annotated[
-        Path, typer.Option("--runs", metavar="DIR", help="Where kept runs are looked for.")
-    ] = Path(run_folder.ROOT),
+    att: ThreadTraces = None,
+    runs: KeptRuns = Path(run_folder.ROOT),
 ) -> None:
     """Write a run in another tool's format.
 

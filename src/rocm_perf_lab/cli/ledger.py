@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Device, Json
 from rocm_perf_lab.cli.progress import progress
 
 EXAMPLES = examples(
@@ -27,7 +28,6 @@ Where = Annotated[
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
 
 @app.callback(epilog=EXAMPLES)
@@ -35,7 +35,7 @@ def main() -> None:
     """What `optimize` tried, and the proof."""
 
 
-@app.command()
+@app.command(epilog=examples("rocm-perf ledger show", "rocm-perf ledger show --json proof.bundle"))
 def show(where: Where = None, json: Json = False) -> None:
     """List the entries of a ledger."""
     from rocm_perf_lab.optimize.verify import load
@@ -69,12 +69,10 @@ def _line(kind: str, data: dict[str, object]) -> str:
     return kind
 
 
-@app.command()
+@app.command(epilog=examples("rocm-perf ledger verify", "rocm-perf ledger verify proof.bundle"))
 def verify(
     where: Where = None,
-    device: Annotated[
-        str, typer.Option("--device", metavar="NAME", help="auto, virtual, or a device by name.")
-    ] = "auto",
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Check a ledger's seals; of a bundle or a run also results and speed, on this machine.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Arguments, Device, Json, KernelRegex, Policy, Report, Sources
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.words import arrange
 from rocm_perf_lab.schema.optimize import OptimizeDocument
@@ -26,19 +27,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command(epilog=EXAMPLES)
 def optimize(
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to improve.")],
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- ARGS", help="Its arguments, after two dashes."),
-    ] = None,
-    source: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--source",
-            metavar="FILE",
-            help="What it is built from; else from its debug information or its name.",
-            show_default=False,
-        ),
-    ] = None,
+    arguments: Arguments = None,
+    source: Sources = None,
     build: Annotated[
         str | None,
         typer.Option(
@@ -66,16 +56,8 @@ def optimize(
             "--base-url", metavar="URL", help="For llm: the endpoint.", show_default=False
         ),
     ] = None,
-    policy: Annotated[
-        Literal["unroll", "body"],
-        typer.Option("--policy", help="What may change: loops' pragmas, or the kernel's body."),
-    ] = "unroll",
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            "--kernel", metavar="REGEX", help="Only kernels that match.", show_default=False
-        ),
-    ] = None,
+    policy: Policy = "unroll",
+    kernel: KernelRegex = None,
     max_iterations: Annotated[
         int, typer.Option("--max-iterations", metavar="N", min=1, help="Proposals to try at most.")
     ] = 50,
@@ -108,25 +90,17 @@ def optimize(
             show_default=False,
         ),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write an HTML page.", show_default=False),
-    ] = None,
+    report: Report = None,
     out: Annotated[
         Path,
         typer.Option("--out", metavar="DIR", help="Where the run's folder and its ledger go."),
     ] = Path(".rocpd_optimize"),
-    device: Annotated[
-        str,
-        typer.Option(
-            "--device", metavar="NAME", help="auto, rocm, virtual, or one by name: virtual:mi300x."
-        ),
-    ] = "auto",
+    device: Device = "auto",
     no_sandbox: Annotated[
         bool,
         typer.Option("--no-sandbox", help="Run proposed code unconfined, if there is no sandbox."),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Make a HIP program's kernels faster, with the same results.
 

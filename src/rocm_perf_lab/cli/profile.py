@@ -8,11 +8,28 @@ from typing import Annotated
 import typer
 
 from rocm_perf_lab import signals
-from rocm_perf_lab.cli.analyze import Ceilings, DetailsOption, Select, SelectOption, check_regex
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import (
+    Arguments,
+    BoundsOption,
+    Ceilings,
+    CeilingsOption,
+    Counters,
+    Details,
+    Device,
+    KernelRegex,
+    ProfileJson,
+    QuietRuntime,
+    Report,
+    RunFolder,
+    RunTimeout,
+    Select,
+    SelectOption,
+    TimingRuns,
+    bounds_variable,
+)
 from rocm_perf_lab.cli.output import print_profile, write_page
 from rocm_perf_lab.cli.progress import progress
-from rocm_perf_lab.cli.run import BOUNDS_HELP, Bounds, bounds_variable
 from rocm_perf_lab.cli.streams import say
 from rocm_perf_lab.cli.words import arrange
 from rocm_perf_lab.collect import run_folder
@@ -36,47 +53,25 @@ def profile(
         str | None,
         typer.Argument(metavar="PROGRAM", help="The program to run.", show_default=False),
     ] = None,
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[--] ARGS", help="Its arguments, best after two dashes."),
-    ] = None,
+    arguments: Arguments = None,
     capture: Annotated[
         Path | None,
         typer.Option(
             "--capture", metavar="DIR", help="Profile the dispatch in a capture, not a program."
         ),
     ] = None,
-    runs: Annotated[
-        int, typer.Option("--runs", min=1, max=1000, help="Timing runs after one warm-up.")
-    ] = 3,
-    counters: Annotated[
-        bool, typer.Option("--counters/--no-counters", help="Collect hardware counters.")
-    ] = True,
+    runs: TimingRuns = 3,
+    counters: Counters = True,
     att: Annotated[
         bool, typer.Option("--att", help="Also take a thread trace of the dominant kernel.")
     ] = False,
-    kernel: Annotated[
-        str | None, typer.Option("--kernel", metavar="REGEX", help="Only kernels that match.")
-    ] = None,
-    ceilings: Annotated[
-        Ceilings, typer.Option(help="Roofs to compare with: measured where known, or datasheet.")
-    ] = Ceilings.measured,
+    kernel: KernelRegex = None,
+    ceilings: CeilingsOption = Ceilings.measured,
     select: SelectOption = Select.path,
-    details: DetailsOption = False,
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="DIR", help="Where the run's folder with its files goes."),
-    ] = Path(run_folder.ROOT),
-    timeout: Annotated[
-        float,
-        typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds for each run."),
-    ] = 600.0,
-    device: Annotated[
-        str,
-        typer.Option(
-            "--device", metavar="NAME", help="auto, rocm, virtual, or one by name: virtual:mi300x."
-        ),
-    ] = "auto",
+    details: Details = False,
+    out: RunFolder = Path(run_folder.ROOT),
+    timeout: RunTimeout = 600.0,
+    device: Device = "auto",
     no_rocprof: Annotated[
         bool,
         typer.Option(
@@ -84,23 +79,14 @@ def profile(
             help="No profiler: time the program by the host's clock; the rest stays null.",
         ),
     ] = False,
-    bounds: Annotated[
-        Bounds | None, typer.Option("--bounds", help=BOUNDS_HELP, show_default=False)
-    ] = None,
+    bounds: BoundsOption = None,
     ignore_failure: Annotated[
         bool,
         typer.Option("--ignore-failure", help="Profile a program that does not exit with 0 too."),
     ] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Also write an HTML report there."),
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print only JSON (profile.json) on stdout.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print only the runtime in milliseconds.")
-    ] = False,
+    report: Report = None,
+    json: ProfileJson = False,
+    quiet: QuietRuntime = False,
 ) -> None:
     """Profile a HIP program.
 
@@ -112,7 +98,6 @@ def profile(
     from rocm_perf_lab.replay import microscope
     from rocm_perf_lab.workflow.report import report_html
 
-    check_regex(kernel)
     if capture is not None:
         if program is not None or kernel is not None or no_rocprof:
             raise UsageError(

@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Arguments, Device, KernelRegex, Policy, Sources
 from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.cli.words import arrange
 
 EXAMPLES = examples("rocm-perf prompt ./app", "rocm-perf prompt --kernel gemm ./app")
+
+__all__ = ["app", "arrange"]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -20,19 +24,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command(epilog=EXAMPLES)
 def prompt(
     program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to ask about.")],
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- ARGS", help="Its arguments, after two dashes."),
-    ] = None,
-    source: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--source",
-            metavar="FILE",
-            help="What it is built from; else from its debug information or its name.",
-            show_default=False,
-        ),
-    ] = None,
+    arguments: Arguments = None,
+    source: Sources = None,
     build: Annotated[
         str | None,
         typer.Option(
@@ -42,22 +35,9 @@ def prompt(
             show_default=False,
         ),
     ] = None,
-    policy: Annotated[
-        Literal["unroll", "body"],
-        typer.Option("--policy", help="What may change: loops' pragmas, or the kernel's body."),
-    ] = "unroll",
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            "--kernel", metavar="REGEX", help="Only kernels that match.", show_default=False
-        ),
-    ] = None,
-    device: Annotated[
-        str,
-        typer.Option(
-            "--device", metavar="NAME", help="auto, rocm, virtual, or one by name: virtual:mi300x."
-        ),
-    ] = "auto",
+    policy: Policy = "unroll",
+    kernel: KernelRegex = None,
+    device: Device = "auto",
     json: Annotated[
         bool,
         typer.Option("--json", help="Only the JSON that a `command:` proposer reads on stdin."),

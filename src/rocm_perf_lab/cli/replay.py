@@ -9,8 +9,19 @@ from typing import Annotated
 
 import typer
 
-from rocm_perf_lab.cli.analyze import Ceilings
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import (
+    Ceilings,
+    CeilingsOption,
+    Counters,
+    Device,
+    Json,
+    ProfileJson,
+    QuietRuntime,
+    RunFolder,
+    RunTimeout,
+    TimingRuns,
+)
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.collect import run_folder
 
@@ -28,13 +39,14 @@ Folder = Annotated[
         metavar="DIR", help="A capture's folder (default: the newest).", show_default=False
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
-DeviceName = Annotated[
-    str | None,
+OtherBuild = Annotated[
+    Path | None,
+    typer.Option("--hsaco", metavar="FILE", help="Take this build of the kernel instead."),
+]
+TranslatePointers = Annotated[
+    bool,
     typer.Option(
-        "--device",
-        metavar="NAME",
-        help="A name from `rocm-perf device list` (default: the first with the capture's ISA).",
+        "--translate-pointers", help="Move words in memory that point into code with the code."
     ),
 ]
 
@@ -49,7 +61,9 @@ def replay() -> None:
     """Run a captured dispatch again, at the same addresses, in a process of its own."""
 
 
-@app.command("info")
+@app.command(
+    "info", epilog=examples("rocm-perf replay info", "rocm-perf replay info capture/ --json")
+)
 def info_command(capture: Folder = None, json: Json = False) -> None:
     """Show what is in a capture; needs no GPU."""
     from rocm_perf_lab.replay.info import info
@@ -60,8 +74,8 @@ def info_command(capture: Folder = None, json: Json = False) -> None:
     sys.stdout.write(to_json(document) if json else report.info(document))
 
 
-@app.command("reserve-check")
-def reserve_command(capture: Folder = None, device: DeviceName = None, json: Json = False) -> None:
+@app.command("reserve-check", epilog=examples("rocm-perf replay reserve-check capture/"))
+def reserve_command(capture: Folder = None, device: Device = "auto", json: Json = False) -> None:
     """Are the captured addresses free?
 
     Exit code 0: all of them; 1: a step failed; 2: one would be relocated. Nothing stays mapped.
@@ -75,7 +89,14 @@ def reserve_command(capture: Folder = None, device: DeviceName = None, json: Jso
     raise typer.Exit({"exact": 0, "failed": 1, "relocated": 2}[document.verdict])
 
 
-@app.command("full-vm")
+@app.command(
+    "full-vm",
+    epilog=examples(
+        "rocm-perf replay full-vm",
+        "rocm-perf replay full-vm --iterations 100 --cache flush capture/",
+        "rocm-perf replay full-vm --hsaco faster.hsaco --verify exact capture/",
+    ),
+)
 def full_vm_command(
     capture: Folder = None,
     iterations: Annotated[
@@ -97,10 +118,7 @@ def full_vm_command(
     cache: Annotated[
         Cache, typer.Option(help="Caches as the last iteration left them, or flushed.")
     ] = Cache.warm,
-    hsaco: Annotated[
-        Path | None,
-        typer.Option("--hsaco", metavar="FILE", help="Run this build of the kernel instead."),
-    ] = None,
+    hsaco: OtherBuild = None,
     verify: Annotated[
         str | None,
         typer.Option(
@@ -113,16 +131,11 @@ def full_vm_command(
         str | None,
         typer.Option("--dtype", metavar="TYPE", help="Type of the output: f32, bf16, i32, ..."),
     ] = None,
-    translate_pointers: Annotated[
-        bool,
-        typer.Option(
-            "--translate-pointers", help="Move words in memory that point into code with the code."
-        ),
-    ] = False,
+    translate_pointers: TranslatePointers = False,
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds.")
     ] = 3600.0,
-    device: DeviceName = None,
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Restore memory, dispatch, time, compare.
@@ -153,52 +166,30 @@ def full_vm_command(
     raise typer.Exit(0 if document.output.accepted else 1)
 
 
-@app.command("profile")
+@app.command(
+    "profile",
+    epilog=examples(
+        "rocm-perf replay profile capture/", "rocm-perf replay profile --no-att --runs 10"
+    ),
+)
 def profile_command(
     capture: Folder = None,
-    runs: Annotated[
-        int, typer.Option("--runs", min=1, max=1000, help="Timing runs after one warm-up.")
-    ] = 3,
+    runs: TimingRuns = 3,
     iterations: Annotated[
         int, typer.Option("--iterations", min=1, max=10_000, help="Dispatches in each run.")
     ] = 3,
-    counters: Annotated[
-        bool, typer.Option("--counters/--no-counters", help="Collect hardware counters.")
-    ] = True,
+    counters: Counters = True,
     att: Annotated[
         bool, typer.Option("--att/--no-att", help="Also take a thread trace of the kernel.")
     ] = True,
-    hsaco: Annotated[
-        Path | None,
-        typer.Option("--hsaco", metavar="FILE", help="Profile this build of the kernel instead."),
-    ] = None,
-    ceilings: Annotated[
-        Ceilings, typer.Option(help="Roofs to compare with: measured where known, or datasheet.")
-    ] = Ceilings.measured,
-    translate_pointers: Annotated[
-        bool,
-        typer.Option(
-            "--translate-pointers", help="Move words in memory that point into code with the code."
-        ),
-    ] = False,
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="DIR", help="Where the run's folder with its files goes."),
-    ] = Path(run_folder.ROOT),
-    timeout: Annotated[
-        float,
-        typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds for each run."),
-    ] = 600.0,
-    device: Annotated[
-        str,
-        typer.Option(
-            "--device", metavar="NAME", help="auto, rocm, virtual, or one by name: virtual:mi300x."
-        ),
-    ] = "auto",
-    json: Json = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print only the runtime in milliseconds.")
-    ] = False,
+    hsaco: OtherBuild = None,
+    ceilings: CeilingsOption = Ceilings.measured,
+    translate_pointers: TranslatePointers = False,
+    out: RunFolder = Path(run_folder.ROOT),
+    timeout: RunTimeout = 600.0,
+    device: Device = "auto",
+    json: ProfileJson = False,
+    quiet: QuietRuntime = False,
 ) -> None:
     """Roofline, counters, thread trace and verdict of the captured dispatch alone."""
     from rocm_perf_lab.cli.output import print_profile
@@ -221,7 +212,7 @@ def profile_command(
     print_profile(documents.profile, folder, json, quiet)
 
 
-@app.command("diff")
+@app.command("diff", epilog=examples("rocm-perf replay diff before/ after/"))
 def diff_command(
     first: Annotated[Path, typer.Argument(metavar="A", help="A capture's folder.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another's.")],

@@ -8,37 +8,30 @@ from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import KeptRuns, RunOrTraces, ThreadTraces
 from rocm_perf_lab.cli.output import write_page
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.collect import run_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-EXAMPLES = """\b
-Examples:
-  rocm-perf report                         the latest run, as report.html
-  rocm-perf report softmax --open          a kept run by a part of its name
-  rocm-perf report out_results.db --out softmax.html
-"""
+EXAMPLES = examples(
+    "rocm-perf report                         the latest run, as report.html",
+    "rocm-perf report softmax --open          a kept run by a part of its name",
+    "rocm-perf report out_results.db --out softmax.html",
+)
 
 
 @app.command(epilog=EXAMPLES)
 def report(
-    run: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[RUN]", help="A kept run, or trace files. None: the latest run."),
-    ] = None,
+    run: RunOrTraces = None,
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")
     ] = Path("report.html"),
-    att: Annotated[
-        list[Path] | None,
-        typer.Option("--att", metavar="DIR", help="Thread-trace output to read with trace files."),
-    ] = None,
+    att: ThreadTraces = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
-    runs: Annotated[
-        Path, typer.Option("--runs", metavar="DIR", help="Where kept runs are looked for.")
-    ] = Path(run_folder.ROOT),
+    runs: KeptRuns = Path(run_folder.ROOT),
 ) -> None:
     """Write one self-contained HTML page: nothing is loaded from elsewhere.
 

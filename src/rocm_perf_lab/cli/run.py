@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Arguments, BoundsOption, Device, Program, bounds_variable
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput
 
@@ -19,21 +18,6 @@ EXAMPLES = examples(
     "rocm-perf run --device virtual:mi250x ./app",
     "rocm-perf run --bounds page ./app",
 )
-
-BOUNDS_HELP = (
-    "Where an allocation ends on the virtual GPU: strict, at its last byte; page, where hardware "
-    "would notice."
-)
-
-
-class Bounds(str, Enum):
-    strict = "strict"
-    page = "page"
-
-
-def bounds_variable(bounds: Bounds | None) -> dict[str, str]:
-    return {} if bounds is None else {"ROCM_PERF_VIRTUAL_BOUNDS": bounds.value}
-
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -45,22 +29,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
     epilog=EXAMPLES,
 )
 def run(
-    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to run.")],
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ARGUMENTS", help="Its arguments.", show_default=False),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            metavar="NAME",
-            help="A name from `rocm-perf device list` (also ROCM_PERF_DEVICE).",
-        ),
-    ] = None,
-    bounds: Annotated[
-        Bounds | None, typer.Option("--bounds", help=BOUNDS_HELP, show_default=False)
-    ] = None,
+    program: Program,
+    arguments: Arguments = None,
+    device: Device = "auto",
+    bounds: BoundsOption = None,
 ) -> None:
     """Run a HIP program on a GPU, or on the virtual one where there is none.
 

@@ -9,28 +9,26 @@ from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import Json, KeptRuns
 from rocm_perf_lab.collect import kept_runs, run_folder
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.report.units import size
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
 
-RunsOption = Annotated[
-    Path, typer.Option("--runs", metavar="DIR", help="Where kept runs are looked for.")
-]
-EXAMPLES = """\b
-Examples:
-  rocm-perf runs
-  rocm-perf runs prune --keep 5
-  rocm-perf runs prune --older-than 30 --dry-run
-"""
+EXAMPLES = examples(
+    "rocm-perf runs",
+    "rocm-perf runs prune --keep 5",
+    "rocm-perf runs prune --older-than 30 --dry-run",
+)
 
 
 @app.callback(epilog=EXAMPLES)
 def runs_of(
     context: typer.Context,
-    runs: RunsOption = Path(run_folder.ROOT),
-    json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
+    runs: KeptRuns = Path(run_folder.ROOT),
+    json: Json = False,
 ) -> None:
     """List the runs that are kept; `runs prune` removes old ones."""
     if context.invoked_subcommand is not None:
@@ -67,7 +65,7 @@ def prune(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be removed.")
     ] = False,
-    runs: RunsOption = Path(run_folder.ROOT),
+    runs: KeptRuns = Path(run_folder.ROOT),
 ) -> None:
     """Remove kept runs: all but the newest N, or those older than some days.
 

@@ -8,16 +8,17 @@ from typing import Annotated
 
 import typer
 
+from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import KeptRuns, ProfileJson
 from rocm_perf_lab.collect import run_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-EXAMPLES = """\b
-Examples:
-  rocm-perf show                      the latest run's summary
-  rocm-perf show softmax --lines      a run by a part of its name: its hot lines
-  rocm-perf show --path --roofline
-"""
+EXAMPLES = examples(
+    "rocm-perf show                      the latest run's summary",
+    "rocm-perf show softmax --lines      a run by a part of its name: its hot lines",
+    "rocm-perf show --path --roofline",
+)
 
 
 @app.command(epilog=EXAMPLES)
@@ -32,12 +33,8 @@ def show(
     metrics: Annotated[
         bool, typer.Option("--metrics", help="Metrics of the dominant kernel.")
     ] = False,
-    runs: Annotated[
-        Path, typer.Option("--runs", metavar="DIR", help="Where kept runs are looked for.")
-    ] = Path(run_folder.ROOT),
-    json: Annotated[
-        bool, typer.Option("--json", help="Print only JSON (profile.json) on stdout.")
-    ] = False,
+    runs: KeptRuns = Path(run_folder.ROOT),
+    json: ProfileJson = False,
 ) -> None:
     """Print a kept run again, whole or by part."""
     from rocm_perf_lab.cli.output import print_profile, print_rich

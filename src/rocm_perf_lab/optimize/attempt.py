@@ -109,108 +109,92 @@ def rule_of(proposal: Proposal) -> str | None:
     return proposal.provenance.get("rule") or proposal.provenance.get("model")
 
 
-def attempt(
-    proposal: Proposal,
-    context: Context,
-    proposer: Proposer,
-    target: Target,
-    original: Built,
-    best: Best,
-    builder: Builder,
-    folder: Path,
-    bar: Bar,
-    tell: Tell,
-) -> Outcome:
-    started = time.monotonic()
-    outcome = _stages(
-        proposal, context, proposer, target, original, best, builder, folder, bar, tell
-    )
-    return replace(outcome, seconds=time.monotonic() - started)
+@dataclass(frozen=True)
+class Attempt:
+    """One proposal and all it is tried with."""
 
+    proposal: Proposal
+    context: Context
+    proposer: Proposer
+    target: Target
+    original: Built
+    best: Best
+    builder: Builder
+    folder: Path
+    bar: Bar
+    tell: Tell
 
-def _stages(
-    proposal: Proposal,
-    context: Context,
-    proposer: Proposer,
-    target: Target,
-    original: Built,
-    best: Best,
-    builder: Builder,
-    folder: Path,
-    bar: Bar,
-    tell: Tell,
-) -> Outcome:
-    outcome = _compiled(proposal, context, proposer, builder, folder, tell)
-    if outcome.built is None:
+    def run(self) -> Outcome:
+        started = time.monotonic()
+        outcome = self._stages()
+        return replace(outcome, seconds=time.monotonic() - started)
+
+    def _stages(self) -> Outcome:
+        outcome = self._compiled()
+        if outcome.built is None:
+            return outcome
+        built, target, best = outcome.built, self.target, self.best
+        symbol, title = target.symbol, outcome.proposal.title
+
+        self.tell("code_guard", title)
+        try:
+            before, after = self.original.code_of(symbol), built.code_of(symbol)
+            kernel, previous = built.kernel(symbol), best.built.kernel(symbol)
+        except BuildFailed as error:
+            return replace(outcome, stage="code_guard", reason=error.reason)
+        if reason := code_guard.check_interface(before, after, symbol):
+            return replace(outcome, stage="code_guard", reason=reason)
+        if reason := check_program(best.built.program, built.program, symbol):
+            return replace(outcome, stage="code_guard", reason=reason)
+        if instructions(kernel.code) == instructions(previous.code):
+            return replace(
+                outcome, stage="code_guard", reason="the compiler makes the same instructions of it"
+            )
+
+        launch = (target.gpu, target.threads, target.dynamic_lds_bytes)
+        outcome = replace(outcome, resources=code_guard.resources(kernel, *launch))
+        if reason := code_guard.check_resources(self.original.kernel(symbol), kernel, *launch):
+            return replace(outcome, stage="resource_guard", reason=reason)
+
+        self.tell("result_check", title)
+        checked = result_check.check(target.open_session, target.plan, after.elf.data)
+        outcome = replace(outcome, checked=checked)
+        if checked.reason:
+            return replace(outcome, stage="result_check", reason=checked.reason)
+
+        self.tell("gate", title)
+        return _gated(outcome, target, best, after.elf.data, self.bar)
+
+    def _compiled(self) -> Outcome:
+        """Static guard and compiler; what does not compile may be repaired a few times."""
+        context, proposal = self.context, self.proposal
+        log = ""
+        for repairs in range(MAX_REPAIRS + 1):
+            diff = make_patch(context.path, context.source, proposal.source)
+            outcome = Outcome(proposal, "static_guard", "", diff, repairs)
+            self.tell("static_guard", proposal.title)
+            if proposal.source == context.source:
+                return replace(outcome, reason="the proposal changes nothing")
+            verdict = static_guard.check(context, proposal.source)
+            if verdict.findings:
+                return replace(outcome, reason=verdict.reason)
+            if verdict.allowed:
+                self.tell("compile", proposal.title)
+                try:
+                    built = self.builder.build(context.path, proposal.source, self.folder)
+                    return replace(outcome, stage="compile", log=built.log, built=built)
+                except BuildFailed as error:
+                    reason, log = error.reason, error.log
+            else:
+                reason, log = verdict.reason, "\n".join(verdict.diagnostics)
+            outcome = replace(outcome, stage="compile", reason=_first(reason, log), log=log)
+            if repairs == MAX_REPAIRS:
+                break
+            repaired = self.proposer.repair(context, proposal, log, repairs + 1)
+            if repaired is None:
+                break
+            proposal = repaired
         return outcome
-    built, symbol = outcome.built, target.symbol
-
-    tell("code_guard", proposal.title)
-    try:
-        before, after = original.code_of(symbol), built.code_of(symbol)
-        kernel, previous = built.kernel(symbol), best.built.kernel(symbol)
-    except BuildFailed as error:
-        return replace(outcome, stage="code_guard", reason=error.reason)
-    if reason := code_guard.check_interface(before, after, symbol):
-        return replace(outcome, stage="code_guard", reason=reason)
-    if reason := check_program(best.built.program, built.program, symbol):
-        return replace(outcome, stage="code_guard", reason=reason)
-    if instructions(kernel.code) == instructions(previous.code):
-        return replace(
-            outcome, stage="code_guard", reason="the compiler makes the same instructions of it"
-        )
-
-    launch = (target.gpu, target.threads, target.dynamic_lds_bytes)
-    outcome = replace(outcome, resources=code_guard.resources(kernel, *launch))
-    if reason := code_guard.check_resources(original.kernel(symbol), kernel, *launch):
-        return replace(outcome, stage="resource_guard", reason=reason)
-
-    tell("result_check", proposal.title)
-    checked = result_check.check(target.open_session, target.plan, after.elf.data)
-    outcome = replace(outcome, checked=checked)
-    if checked.reason:
-        return replace(outcome, stage="result_check", reason=checked.reason)
-
-    tell("gate", proposal.title)
-    return _gated(outcome, target, best, after.elf.data, bar)
-
-
-def _compiled(
-    proposal: Proposal,
-    context: Context,
-    proposer: Proposer,
-    builder: Builder,
-    folder: Path,
-    tell: Tell,
-) -> Outcome:
-    """Static guard and compiler; what does not compile may be repaired a few times."""
-    log = ""
-    for repairs in range(MAX_REPAIRS + 1):
-        diff = make_patch(context.path, context.source, proposal.source)
-        outcome = Outcome(proposal, "static_guard", "", diff, repairs)
-        tell("static_guard", proposal.title)
-        if proposal.source == context.source:
-            return replace(outcome, reason="the proposal changes nothing")
-        verdict = static_guard.check(context, proposal.source)
-        if verdict.findings:
-            return replace(outcome, reason=verdict.reason)
-        if verdict.allowed:
-            tell("compile", proposal.title)
-            try:
-                built = builder.build(context.path, proposal.source, folder)
-                return replace(outcome, stage="compile", log=built.log, built=built)
-            except BuildFailed as error:
-                reason, log = error.reason, error.log
-        else:
-            reason, log = verdict.reason, "\n".join(verdict.diagnostics)
-        outcome = replace(outcome, stage="compile", reason=_first(reason, log), log=log)
-        if repairs == MAX_REPAIRS:
-            break
-        repaired = proposer.repair(context, proposal, log, repairs + 1)
-        if repaired is None:
-            break
-        proposal = repaired
-    return outcome
 
 
 def _first(reason: str, log: str) -> str:

@@ -15,7 +15,7 @@ from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError, UsageError
 from rocm_perf_lab.optimize import find_source, measure
-from rocm_perf_lab.optimize.attempt import Best, Outcome, attempt
+from rocm_perf_lab.optimize.attempt import Attempt, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
 from rocm_perf_lab.optimize.claims import Claim, capture_of, keep_images
 from rocm_perf_lab.optimize.context import build_context
@@ -270,11 +270,11 @@ class Search:
         if known is not None:
             outcome = self._remembered(proposal, context, known, builder, folder)
         else:
-            outcome = attempt(
+            outcome = Attempt(
                 proposal, context, self.proposer, target, original, best, builder, folder,
                 self.options.bar,
                 lambda stage, title: self.tell(f"{_short(target.name)}: {stage}: {title}"),
-            )  # fmt: skip
+            ).run()  # fmt: skip
             if outcome.accepted:
                 outcome = self._end_to_end(outcome, before)
             self._record(outcome, index, target, base, proposed)
@@ -446,8 +446,7 @@ class Search:
 
 
 def _architecture(device: str) -> str:
-    wanted = None if device in ("auto", "rocm") else device
-    return discover.choose(wanted).architecture
+    return discover.choose(device).architecture
 
 
 def _gpu(profile: ProfileDocument) -> Gpu | None:

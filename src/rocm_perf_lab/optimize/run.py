@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.collect import passes
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.device import discover
@@ -75,13 +76,12 @@ def optimize(asked: Asked, tell: Tell) -> Done:
     warnings: list[str] = []
     if asked.apply and asked.patch:
         raise UsageError("--apply and --patch are two ways to have the result", hint="choose one")
-    _check_pattern(asked.kernel)
+    kernel_pattern(asked.kernel)
     program = Path(passes.resolve(asked.program)).resolve()
     sources, how = find_source(program, asked.sources)
     tell(f"source: {', '.join(map(str, sources))} ({how})")
     kind = _sandbox(asked, warnings)
-    wanted = None if asked.device in ("auto", "rocm") else asked.device
-    architecture = discover.choose(wanted).architecture
+    architecture = discover.choose(asked.device).architecture
     if asked.build:
         recipe = parse_recipe(asked.build)
     else:
@@ -115,13 +115,6 @@ def optimize(asked: Asked, tell: Tell) -> Done:
         written = _hand_over(asked, document, search, space, before)
         shutil.rmtree(space.folder / "work", ignore_errors=True)
     return Done(document, tuple(warnings), tuple(written))
-
-
-def _check_pattern(pattern: str | None) -> None:
-    try:
-        re.compile(pattern or "")
-    except re.error as error:
-        raise UsageError(f"--kernel {pattern!r} is not a regular expression: {error}") from None
 
 
 def _sandbox(asked: Asked, warnings: list[str]) -> sandbox.Kind:

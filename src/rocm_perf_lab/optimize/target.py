@@ -129,7 +129,6 @@ def make_target(
     with capture:
         dispatch, totals = capture.dispatch, capture.manifest.totals
         static = _static_lds(capture)
-    wanted = None if device in ("auto", "rocm") else device
     seeing = Sandbox(box.kind, box.work, (*box.readable, folder.resolve()), box.limits)
     tell(f"trying inputs on {name}")
     return Target(
@@ -137,13 +136,13 @@ def make_target(
         name=name,
         symbol=dispatch.kernel.symbol,
         capture=folder,
-        device=wanted,
+        device=device,
         box=seeing,
         threads=math.prod(dispatch.workgroup),
         dynamic_lds_bytes=max(0, dispatch.group_segment_size - static),
         gpu=gpu,
         floor_ns=write_floor_ns(gpu, totals.changed_bytes),
-        plan=result_check.prepare(lambda seed: open_confined(folder, wanted, seeing, seed)),
+        plan=result_check.prepare(lambda seed: open_confined(folder, device, seeing, seed)),
         score=kernel.critical_path.critical_path_score,
         share=kernel.share,
     )

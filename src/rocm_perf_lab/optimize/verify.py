@@ -105,7 +105,6 @@ def verify_claims(found: Found, device: str, tell: Tell) -> Verified:
         return _but(plain, "a ledger alone: results and speed need its bundle or its folder")
     _check_sources(found.folder, read.entries[-1].data)
     checked, timing, name = [], None, None
-    wanted = None if device == "auto" else device
     with tempfile.TemporaryDirectory(prefix="rocm-perf-verify-") as work:
         for claim in claims:
             tell(f"checking {claim.kernel}")
@@ -115,7 +114,7 @@ def verify_claims(found: Found, device: str, tell: Tell) -> Verified:
                 if opened.dispatch.kernel.symbol != claim.symbol:
                     raise BadInput(f"the capture is not of {claim.symbol}")
             box = Sandbox(available(), Path(work), (capture,))
-            opening = functools.partial(open_confined, capture, wanted, box)
+            opening = functools.partial(open_confined, capture, device, box)
             with opening(0) as session:
                 timing, name = session.timing, session.device.name
             checked.append(check_claim(claim, before, after, opening))

@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from rocm_perf_lab import __version__
+from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.collect import passes, process, run_folder
 from rocm_perf_lab.device.target import Target, choose
 from rocm_perf_lab.errors import BadInput, MissingTool, Refused, UsageError
@@ -82,10 +83,7 @@ def capture_program(options: Options, tell: Tell = lambda _: None) -> Made:
 
 
 def _check_regex(pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"--kernel {pattern} is not a regular expression: {error}") from None
+    kernel_pattern(pattern)
     if "\n" in pattern or not pattern:
         raise UsageError("--kernel must be a regular expression on one line")
 

@@ -49,6 +49,7 @@ from rocm_perf_lab.errors import BadInput, GateFailed, PerfLabError
 from rocm_perf_lab.replay import arguments as argument_table
 from rocm_perf_lab.replay import builds
 from rocm_perf_lab.replay.format import Capture, open_capture
+from rocm_perf_lab.virtual import device_names
 
 Tell = Callable[[str], None]
 ORIGINAL = 0
@@ -145,7 +146,7 @@ def abba(first: int, second: int, pairs: int) -> list[int]:
 
 def choose_device(isa: str, wanted: str | None = None) -> discover.Device:
     """The device asked for, else the first that runs code of the capture's ISA."""
-    if wanted is None and not os.environ.get(discover.VARIABLE):
+    if device_names.wanted(wanted).kind == "auto":
         for device in discover.devices():
             if device.usable and builds.same_isa(isa, device.architecture):
                 return device

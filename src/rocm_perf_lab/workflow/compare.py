@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from rocm_perf_lab import __version__
 from rocm_perf_lab.analyze import fail_on
 from rocm_perf_lab.analyze.compare import Comparison, Part, Samples, compare, whole
 from rocm_perf_lab.analyze.kernel_class import is_helper
+from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.analyze.keys import kernel_keys
 from rocm_perf_lab.collect import kept_runs
 from rocm_perf_lab.errors import BadInput
@@ -127,15 +127,9 @@ def _kept(folder: Path, name: str, kernel: str | None, tell: Tell) -> Side:
     tell(f"reading {folder}")
     profile = load_documents(folder).profile
     timed = timing_traces(profile, folder)
-    wanted = [k for k in profile.kernels if kernel is None or _matches(kernel, k.kernel.name)]
+    pattern = kernel_pattern(kernel)
+    wanted = [k for k in profile.kernels if pattern is None or pattern.search(k.kernel.name)]
     return _side(name, "run", timed, wanted, profile.provenance)
-
-
-def _matches(pattern: str, name: str) -> bool:
-    try:
-        return re.search(pattern, name) is not None
-    except re.error as error:
-        raise BadInput(f"--kernel {pattern!r} is not a regular expression: {error}") from None
 
 
 def _side(
