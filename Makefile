@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint format clean setup native toolchain triton
+.PHONY: demo test test-all lint format clean setup native toolchain triton docs docs-tools
 
 setup: native
 
@@ -44,10 +44,18 @@ lint: $(STAMP)
 triton: $(STAMP)
 	$(BIN)/python -c 'import sys, importlib.util as u; sys.exit(not (u.find_spec("triton") and u.find_spec("hip")))' 2>/dev/null || $(BIN)/python -m pip install --quiet 'triton>=3.4,<3.10' 'hip-python>=6.4,<11' || true
 
+docs-tools: $(STAMP)
+	$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet -e '.[docs]'
+
+# The site, from docs/ into build/site; a warning is an error.
+docs: docs-tools
+	$(BIN)/python docs/generate.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 test: lint native toolchain triton
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: lint native toolchain triton
+test-all: lint native toolchain triton docs-tools
 	$(BIN)/python -m pytest -n 2
 
 format: $(STAMP)

@@ -1,10 +1,11 @@
-"""Regenerate what the documentation derives from the code: help texts and JSON Schemas.
+"""Regenerate what the documentation derives from the code: help texts, tables, JSON Schemas.
 
     python docs/generate.py            # rewrite
     python docs/generate.py --check    # exit 1 and name what is out of date
 
-A help text stands between `<!-- help: COMMAND -->` and `<!-- /help -->`; a page for a command
-that has none is a mistake.
+What was it made with stands in commands.md, since wording of help texts and layout of schemas
+differ a little between versions of typer and pydantic. A help text stands between `<!-- help: COMMAND -->` and `<!-- /help -->`; a page for a command
+that has none is a mistake. A table stands between `<!-- table: NAME -->` and `<!-- /table -->`.
 """
 
 from __future__ import annotations
@@ -18,16 +19,75 @@ import os
 import pkgutil
 import re
 import sys
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
 from pathlib import Path
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "src"))
 
 from rocm_perf_lab import schema as schema_package  # noqa: E402
+from rocm_perf_lab.arch import load  # noqa: E402
+from rocm_perf_lab.arch.counters import metric_set  # noqa: E402
 from rocm_perf_lab.cli import main as cli  # noqa: E402
 from rocm_perf_lab.schema.common import Document, Model  # noqa: E402
+from rocm_perf_lab.virtual.model_parameters import devices  # noqa: E402
 
+MADE_WITH = re.compile(r"<!-- made with: .*? -->")
 BLOCK = re.compile(r"(<!-- help: ?(?P<command>[^>]*?) ?-->\n).*?(<!-- /help -->)", re.DOTALL)
+
+TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- /table -->)", re.DOTALL)
+
+
+def rows(titles: str, found: Iterable[Iterable[object]]) -> str:
+    """A Markdown table; `|` within a cell would end it."""
+    lines = [f"| {titles} |", "|" + "---|" * (titles.count("|") + 1)]
+    lines += ["| " + " | ".join(str(c).replace("|", "/") for c in row) + " |" for row in found]
+    return "\n".join(lines) + "\n"
+
+
+def ceilings() -> str:
+    gpu = load.gpu("MI300X")
+    found = []
+    for kind in (gpu.measured, gpu.datasheet):
+        for name, q in kind.items():
+            found.append((f"`{name}`", f"{q.value:,.0f}", q.unit, q.kind, q.source))
+    return rows("ceiling | value | unit | kind | source", found)
+
+
+def counter_formulas() -> str:
+    wanted = re.compile(r"(valu|mfma)_[a-z]*\d+$|(fabric_(read|write)|l2|l1|lds)_bytes$")
+    return rows(
+        "amount | unit | from counters (the first that were recorded)",
+        (
+            (f"`{m.name}`", m.unit, "<br>".join(f"`{formula.text}`" for formula in m.formulas))
+            for m in metric_set("cdna3").metrics.values()
+            if wanted.match(m.name)
+        ),
+    )
+
+
+def model_evidence() -> str:
+    """On what the parameters of the virtual MI300X's timing model rest."""
+    names: dict[str, list[str]] = {}
+    for name, parameter in devices()["virtual:mi300x"].items():
+        names.setdefault(parameter["kind"], []).append(f"`{name}`")
+    found = sorted(names.items(), key=lambda item: -len(item[1]))
+    return rows(
+        "rests on | parameters | which",
+        ((kind, len(which), ", ".join(sorted(which))) for kind, which in found),
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "ceilings": ceilings,
+    "counter-formulas": counter_formulas,
+    "model-evidence": model_evidence,
+}
+
+
+def made_with() -> str:
+    return f"<!-- made with: typer {version('typer')}, pydantic {version('pydantic')} -->"
 
 
 def help_of(command: str) -> str:
@@ -44,7 +104,8 @@ def page(text: str) -> str:
         shown = f"rocm-perf {command} --help".replace("  ", " ")
         return f"{match[1]}```text\n$ {shown}\n{help_of(command)}\n```\n{match[3]}"
 
-    return BLOCK.sub(block, text)
+    text = TABLE.sub(lambda m: f"{m[1]}{TABLES[m['name']]()}{m[3]}", text)
+    return MADE_WITH.sub(made_with(), BLOCK.sub(block, text))
 
 
 def schemas() -> dict[str, str]:
