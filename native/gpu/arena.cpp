@@ -12,11 +12,12 @@ namespace {
 // Away from where programs, stacks and sanitizer shadows live, and the same in every run, so that
 // printed addresses repeat. Where it is taken (a replay holding captured ranges), anywhere will do.
 constexpr uint64_t kPreferredBase = 0x2000'0000'0000;
-constexpr uint64_t kLargest = uint64_t{8} << 40, kSmallest = uint64_t{1} << 30;
+constexpr uint64_t kSmallest = uint64_t{1} << 30;
 constexpr uint64_t kGap = kPage;
+constexpr uint64_t kTables[] = {uint64_t{2} << 20, uint64_t{1} << 30};  // what a page table of the host describes, and a table of them
+constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 void* reserve(uint64_t size) {
-  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* at = mmap(reinterpret_cast<void*>(kPreferredBase), size, PROT_READ | PROT_WRITE,
                   kFlags | MAP_FIXED_NOREPLACE, -1, 0);
   if (at == MAP_FAILED) at = mmap(nullptr, size, PROT_READ | PROT_WRITE, kFlags, -1, 0);
@@ -25,13 +26,14 @@ void* reserve(uint64_t size) {
 
 }  // namespace
 
-Arena::Arena() {
-  for (uint64_t size = kLargest; size >= kSmallest; size /= 2) {
+Arena::Arena(uint64_t largest) {
+  for (uint64_t size = largest; size >= std::min(kSmallest, largest); size /= 2) {
     void* at = reserve(size);
     if (at == MAP_FAILED) continue;
     madvise(at, size, MADV_DONTDUMP);
     base_ = next_ = reinterpret_cast<uint64_t>(at);
     end_ = base_ + size;
+    free_[base_] = size;
     return;
   }
 }
@@ -40,28 +42,52 @@ Arena::~Arena() {
   if (base_) munmap(reinterpret_cast<void*>(base_), end_ - base_);
 }
 
+// A piece of a free one, at or after `from`.
+void* Arena::take_from(Pieces::iterator piece, uint64_t from, uint64_t size, uint64_t alignment) {
+  const uint64_t start = piece->first, end = start + piece->second;
+  const uint64_t at = round_up(std::max(start, from), alignment);
+  if (at < start || at > end || end - at < size) return nullptr;
+  free_.erase(piece);
+  if (at > start) free_[start] = at - start;
+  if (end > at + size) free_[at + size] = end - (at + size);
+  const uint64_t left = next_;
+  next_ = at + size;
+  drop_page_tables(left, left + 1);
+  return reinterpret_cast<void*>(at);
+}
+
 void* Arena::take(uint64_t size, uint64_t alignment) {
-  const uint64_t at = round_up(next_, alignment);
-  if (at < end_ && size <= end_ - at) {
-    next_ = at + size;
-    return reinterpret_cast<void*>(at);
-  }
-  for (auto it = free_.begin(); it != free_.end(); ++it) {
-    const uint64_t fit = round_up(it->first, alignment);
-    if (fit + size > it->first + it->second) continue;
-    const uint64_t left = it->first + it->second - (fit + size), skipped = fit - it->first;
-    const uint64_t start = it->first;
-    free_.erase(it);
-    if (skipped) free_[start] = skipped;
-    if (left) free_[fit + size] = left;
-    return reinterpret_cast<void*>(fit);
-  }
+  auto first = free_.upper_bound(next_);
+  if (first != free_.begin()) --first;
+  for (auto it = first; it != free_.end(); ++it)
+    if (void* at = take_from(it, next_, size, alignment)) return at;
+  for (auto it = free_.begin(); it != free_.end(); ++it)
+    if (void* at = take_from(it, 0, size, alignment)) return at;
   return nullptr;
 }
 
+// The host keeps the tables of pages that were given back. Where all that a table of something between
+// `begin` and `end` describes is free, a fresh mapping in its place has none. The place of the next
+// piece keeps its own.
+void Arena::drop_page_tables(uint64_t begin, uint64_t end) {
+  const auto after = free_.upper_bound(begin);
+  if (after == free_.begin()) return;
+  const auto [start, bytes] = *std::prev(after);
+  for (const uint64_t unit : kTables) {
+    const uint64_t kept = next_ / unit * unit;
+    uint64_t from = round_up(std::max(start, begin / unit * unit), unit);
+    uint64_t to = std::min(start + bytes, round_up(end, unit)) / unit * unit;
+    if (from == kept) from += unit;
+    else if (from < kept && kept < to) to = kept;
+    if (from >= to) continue;
+    void* at = reinterpret_cast<void*>(from);
+    if (mmap(at, to - from, PROT_READ | PROT_WRITE, kFlags | MAP_FIXED, -1, 0) != MAP_FAILED) madvise(at, to - from, MADV_DONTDUMP);
+  }
+}
+
 void* Arena::allocate(size_t size, size_t alignment) {
-  if (size > kLargest) return nullptr;
   std::lock_guard lock(mutex_);
+  if (size > end_ - base_) return nullptr;
   const uint64_t bytes = round_up(std::max<size_t>(size, 1), 256);
   void* at = take(bytes + kGap, std::max<size_t>(alignment, 256));
   if (at) live_[reinterpret_cast<uint64_t>(at)] = bytes;
@@ -96,6 +122,7 @@ bool Arena::free(void* address) {
     }
   }
   free_[from] = bytes;
+  drop_page_tables(begin, begin + size + kGap);
   return true;
 }
 

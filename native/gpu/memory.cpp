@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <map>
 #include <mutex>
 
@@ -53,21 +52,37 @@ int64_t distance(const Range& range, uint64_t address) {
   return 0;
 }
 
-constexpr size_t kFreedRemembered = 1 << 16;
+// A freed address stays unlisted, and an access to it a fault, for as long as the arena has others to
+// give; the latest of them are also known by name, at about a hundred bytes each.
+constexpr size_t kFreedRemembered = 1 << 13;
 
 }  // namespace
 
 struct AddressSpace::State {
   mutable std::mutex mutex;
   ByBase live, freed;
-  std::deque<uint64_t> freed_order;
+  uint64_t frees = 0;
+  std::map<uint64_t, uint64_t> freed_order, freed_number;  // the free's number -> base, and back
   mutable std::shared_ptr<const Snapshot> published = std::make_shared<Snapshot>();
   mutable bool stale = false;
 
+  ByBase::iterator forget(ByBase::iterator it) {
+    const auto number = freed_number.find(it->first);
+    freed_order.erase(number->second);
+    freed_number.erase(number);
+    return freed.erase(it);
+  }
   void forget_freed(uint64_t base, uint64_t end) {
     auto it = freed.lower_bound(base);
     if (it != freed.begin() && std::prev(it)->second.end > base) --it;
-    while (it != freed.end() && it->first < end) it = freed.erase(it);
+    while (it != freed.end() && it->first < end) it = forget(it);
+  }
+  void remember_freed(const Range& range) {
+    forget_freed(range.base, range.end);
+    if (freed.size() == kFreedRemembered) forget(freed.find(freed_order.begin()->second));
+    freed[range.base] = range;
+    freed_number[range.base] = ++frees;
+    freed_order[frees] = range.base;
   }
 };
 
@@ -92,13 +107,7 @@ bool AddressSpace::remove(uint64_t base) {
   std::lock_guard lock(state_->mutex);
   auto it = state_->live.find(base);
   if (it == state_->live.end()) return false;
-  state_->forget_freed(it->second.base, it->second.end);
-  state_->freed[base] = it->second;
-  state_->freed_order.push_back(base);
-  if (state_->freed_order.size() > kFreedRemembered) {
-    state_->freed.erase(state_->freed_order.front());
-    state_->freed_order.pop_front();
-  }
+  state_->remember_freed(it->second);
   state_->live.erase(it);
   state_->stale = true;
   return true;

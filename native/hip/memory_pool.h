@@ -30,4 +30,7 @@ struct MemoryPool {
   void collect(uint64_t keep);
 };
 
+// After a wait: what its streams have freed goes back, as far as the pools do not keep it.
+void collect_pools(Device& device);
+
 }  // namespace hip

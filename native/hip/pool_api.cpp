@@ -101,6 +101,17 @@ void MemoryPool::collect(uint64_t keep) {
   }
 }
 
+void collect_pools(Device& device) {
+  const auto collect = [&](MemoryPool& pool) {
+    if (pool.device != &device) return;
+    std::lock_guard lock(pool.mutex);
+    if (!pool.freed.empty()) pool.collect(pool.release_threshold);
+  };
+  collect(*device.default_pool);
+  std::lock_guard lock(pools_mutex());
+  for (MemoryPool* pool : created_pools()) collect(*pool);
+}
+
 hipError_t hipMallocAsync(void** dev_ptr, size_t size, hipStream_t stream) {
   Device* device;
   if (hipError_t status = check_device(device)) return status;

@@ -3,13 +3,14 @@
 #include <cstring>
 #include <mutex>
 
+#include "memory_pool.h"
 #include "thread_state.h"
 
 namespace hip {
 
 namespace {
 
-constexpr size_t kKernargChunk = 256 << 10;
+constexpr size_t kKernargChunk = 64 << 10;
 constexpr uint32_t kQueuePackets = 1024;
 constexpr size_t kMaxQueues = 24;  // per device; more streams share
 
@@ -318,6 +319,7 @@ hipError_t synchronize(Stream& stream) {
     hipError_t status = wait(completion);
     if (status != hipSuccess) return status;
   }
+  collect_pools(stream.device);
   return stream.device.fault_status();
 }
 
@@ -333,6 +335,7 @@ hipError_t synchronize(Device& device) {
     hipError_t status = wait(completion);
     if (status != hipSuccess) return status;
   }
+  collect_pools(device);
   return device.fault_status();
 }
 

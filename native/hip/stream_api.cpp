@@ -23,6 +23,31 @@ LiveStreams& live_streams() {
   return *instance;
 }
 
+// Per-thread streams of threads that have ended. They are given to new threads rather than
+// destroyed: that would wait for their work, and a thread's end waits for nothing.
+struct LeftStreams {
+  std::mutex mutex;
+  std::vector<Stream*> streams;
+};
+LeftStreams& left_streams() {
+  static auto* instance = new LeftStreams;
+  return *instance;
+}
+
+// One on this device whose work is done, as if it were new.
+Stream* adopt_stream(Device& device) {
+  LeftStreams& left = left_streams();
+  std::scoped_lock lock(left.mutex, device.mutex);
+  const auto found = std::find_if(left.streams.begin(), left.streams.end(), [&](Stream* stream) {
+    return &stream->device == &device && !stream->capture && !stream->last.pending();
+  });
+  if (found == left.streams.end()) return nullptr;
+  Stream* stream = *found;
+  left.streams.erase(found);
+  stream->id = device.next_stream_id++;
+  return stream;
+}
+
 constexpr int kLowestPriority = 1, kHighestPriority = -1;
 
 hipError_t create(hipStream_t* handle, unsigned flags, int priority,
@@ -85,6 +110,14 @@ hipStream_t own(hipStream_t stream) { return stream ? stream : hipStreamPerThrea
 
 }  // namespace
 
+ThreadState::~ThreadState() {
+  // In a forked child the lock may be held for ever.
+  std::unique_lock lock(left_streams().mutex, std::try_to_lock);
+  if (!lock) return;
+  for (hipStream_t handle : default_streams)
+    if (handle) left_streams().streams.push_back(reinterpret_cast<Stream*>(handle));
+}
+
 Stream* per_thread_stream() {
   Device* device = current_device();
   if (!device) return nullptr;
@@ -92,6 +125,7 @@ Stream* per_thread_stream() {
   if (streams.size() <= static_cast<size_t>(device->index))
     streams.resize(static_cast<size_t>(device->index) + 1);
   hipStream_t& handle = streams[static_cast<size_t>(device->index)];
+  if (!handle) handle = reinterpret_cast<hipStream_t>(adopt_stream(*device));
   if (!handle && create(&handle, hipStreamDefault, 0) != hipSuccess) return nullptr;
   return reinterpret_cast<Stream*>(handle);
 }

@@ -22,6 +22,7 @@ struct ThreadState {
   hipStreamCaptureMode capture_mode = hipStreamCaptureModeGlobal;
   std::vector<LaunchConfiguration> configurations;
   std::vector<hipStream_t> default_streams;  // hipStreamPerThread, by device
+  ~ThreadState();                            // another thread may have them
   std::vector<hipCtx_t> contexts;
   uint64_t correlation_id = 0;
   uint64_t stream_id = 0;

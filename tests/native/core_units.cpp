@@ -122,6 +122,75 @@ void the_arena_gives_zeroed_pieces_with_gaps_and_reuses_late() {
   CHECK(!arena.allocate(size_t{1} << 60));
 }
 
+// However little is left, what was freed last is given out again last.
+void a_freed_address_is_in_quarantine_while_others_are_free() {
+  constexpr uint64_t kAll = uint64_t{16} << 20, kPiece = 60'000;
+  gpu::Arena arena(kAll);
+  void* kept = arena.allocate(kPiece);
+  std::vector<void*> order;
+  for (uint64_t i = 0; i < 5 * kAll / kPiece; ++i) {
+    void* at = arena.allocate(kPiece);
+    CHECK(at && at != kept);
+    CHECK(*static_cast<uint8_t*>(at) == 0);
+    std::memset(at, 1, kPiece);
+    const auto earlier = std::find(order.rbegin(), order.rend(), at);
+    if (earlier != order.rend()) CHECK(uint64_t(earlier - order.rbegin()) > kAll / (kPiece + 2 * gpu::kPage) - 4);
+    order.push_back(at);
+    CHECK(arena.free(at));
+  }
+  CHECK(arena.free(kept));
+  CHECK(arena.allocate(kAll - gpu::kPage));  // free pieces have joined
+}
+
+long page_tables_kib() {
+  long kib = 0;
+  char line[256];
+  FILE* file = std::fopen("/proc/self/status", "r");
+  while (file && std::fgets(line, sizeof line, file))
+    if (std::sscanf(line, "VmPTE: %ld", &kib) == 1) break;
+  if (file) std::fclose(file);
+  return kib;
+}
+
+void freed_memory_takes_no_page_tables() {
+  gpu::Arena arena;
+  for (const size_t size : {size_t{3000}, size_t{300'000}, size_t{5} << 20}) {
+    const long before = page_tables_kib();
+    std::vector<void*> live;
+    for (int i = 0; i < 3000; ++i) {
+      auto* at = static_cast<uint8_t*>(arena.allocate(size));
+      CHECK(at);
+      at[0] = at[size - 1] = 1;
+      live.push_back(at);
+      if (live.size() < 8) continue;
+      CHECK(arena.free(live[size_t(i) % 8]));
+      live.erase(live.begin() + i % 8);
+    }
+    for (void* at : live) CHECK(arena.free(at));
+    CHECK(page_tables_kib() - before < 200);
+  }
+}
+
+void the_latest_frees_are_known_and_no_more() {
+  gpu::AddressSpace space;
+  const auto at = [](uint64_t i) { return 0x10000 + i * 0x1000; };
+  // The same piece again and again counts once.
+  for (int i = 0; i < 100'000; ++i) {
+    space.add({at(0), at(0) + 16});
+    space.remove(at(0));
+  }
+  CHECK(space.nearest(at(0)).freed);
+  constexpr uint64_t kMany = 50'000;
+  for (uint64_t i = 0; i < kMany; ++i) {
+    space.add({at(i), at(i) + 16});
+    space.remove(at(i));
+  }
+  uint64_t known = 0;
+  for (uint64_t i = 0; i < kMany; ++i) known += space.nearest(at(i)).freed;
+  CHECK(known >= 1000 && known <= 10'000);
+  CHECK(space.nearest(at(kMany - 1)).freed && space.nearest(at(kMany - known)).freed && !space.nearest(at(kMany - known - 1)).freed);
+}
+
 void msgpack_survives_every_short_input() {
   std::mt19937 random(3);
   for (int round = 0; round < 200'000; ++round) {
@@ -142,6 +211,9 @@ int main() {
   a_snapshot_does_not_change_under_its_reader();
   overlapping_host_memory_is_listed_once();
   the_arena_gives_zeroed_pieces_with_gaps_and_reuses_late();
+  a_freed_address_is_in_quarantine_while_others_are_free();
+  freed_memory_takes_no_page_tables();
+  the_latest_frees_are_known_and_no_more();
   msgpack_survives_every_short_input();
   std::puts("core_units: ok");
 }

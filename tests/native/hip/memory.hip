@@ -351,6 +351,27 @@ CASE(stream_ordered_allocation) {
   OK(hipStreamDestroy(s));
 }
 
+CASE(what_a_stream_freed_is_back_after_the_wait) {
+  hipStream_t s;
+  OK(hipStreamCreate(&s));
+  int *data, *slow;
+  OK(hipMalloc(&slow, 4));
+  hipMemPool_t pool;
+  OK(hipDeviceGetDefaultMemPool(&pool, 0));
+  uint64_t keep = 0;
+  OK(hipMemPoolSetAttribute(pool, hipMemPoolAttrReleaseThreshold, &keep));
+  size_t before, after, total;
+  OK(hipMemGetInfo(&before, &total));
+  OK(hipMallocAsync(&data, 64 << 20, s));
+  slow_store<<<1, 1, 0, s>>>(slow, 5, 20000);
+  OK(hipFreeAsync(data, s));
+  OK(hipStreamSynchronize(s));
+  OK(hipMemGetInfo(&after, &total));
+  CHECK(after + (1 << 20) > before);
+  OK(hipFree(slow));
+  OK(hipStreamDestroy(s));
+}
+
 CASE(virtual_memory) {
   hipMemAllocationProp props{};
   props.type = hipMemAllocationTypePinned;

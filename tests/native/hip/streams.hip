@@ -221,6 +221,27 @@ CASE(every_thread_has_a_default_stream) {
   CHECK(errors == 0);
 }
 
+CASE(a_thread_that_ended_leaves_its_stream_to_another) {
+  Ints d(2);
+  static std::atomic<bool> go;
+  go = false;
+  std::thread([&] {
+    OK(hipLaunchHostFunc(hipStreamPerThread, [](void*) { while (!go) usleep(100); }, nullptr));
+    add<<<1, 1, 0, hipStreamPerThread>>>(d.p, 1);
+  }).join();
+  // Not while there is work in it.
+  std::thread([&] {
+    add<<<1, 1, 0, hipStreamPerThread>>>(d.p + 1, 1);
+    OK(hipStreamSynchronize(hipStreamPerThread));
+  }).join();
+  go = true;
+  OK(hipDeviceSynchronize());
+  for (int i = 0; i < 100; ++i)
+    std::thread([&] { add<<<1, 1, 0, hipStreamPerThread>>>(d.p, 1); }).join();
+  OK(hipDeviceSynchronize());
+  CHECK(d.at(0) == 101 && d.at(1) == 1);
+}
+
 CASE(many_threads_one_stream) {
   Ints d(1);
   hipStream_t s;
