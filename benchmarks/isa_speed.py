@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "unit"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from isa_machine import LANES, Machine, assemble_all
+from support.isa_machine import LANES, Machine, assemble_all
 
 LOOP_END = "s_sub_u32 s2, s2, 1\ns_cmp_lg_u32 s2, 0\ns_cbranch_scc1 loop\ns_endpgm"
 KERNELS = {

@@ -203,12 +203,12 @@ def test_without_a_profiler_the_run_ends_at_once_and_says_what_to_use(kernel: Pa
 
 
 def test_a_replay_gives_the_same_bytes_every_time(tmp_path: Path) -> None:
-    rows = {
+    rows: dict[str, dict[str, float | str]] = {
         f"{a},{b}": {"a": a, "b": b, "time": float((a - 3) ** 2 + (b - 5) ** 2 + 1)}
         for a in range(8)
         for b in range(8)
     }
-    rows["0,0"]["time"] = "RuntimeFailedConfig"  # type: ignore[assignment]
+    rows["0,0"]["time"] = "RuntimeFailedConfig"
     data = {"tune_params_keys": ["a", "b"], "cache": rows}
     (tmp_path / "cache.json").write_text(json.dumps(data)[:-2])  # left open
     runs = [

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.support.catalogue import TARGET, Entry, context, entries
-from tests.support.hip_build import need_virtual_gpu
 
 from rocm_perf_lab.arch.load import gpu
 from rocm_perf_lab.optimize import result_check
@@ -18,6 +16,8 @@ from rocm_perf_lab.optimize.sandbox import Limits, Sandbox, available
 from rocm_perf_lab.optimize.target import Target, open_confined
 from rocm_perf_lab.replay.capture import Options, capture_program
 from rocm_perf_lab.replay.format import open_capture
+from support.catalogue import TARGET, Entry, context, entries
+from support.hip_build import need_virtual_gpu
 
 # What the catalogue calls results is caught there, or by a guard before it.
 STAGES = {

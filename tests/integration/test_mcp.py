@@ -73,6 +73,12 @@ async def said(client: Client, tool: str, bad: bool = False, **arguments: Any) -
     return text
 
 
+def run_of(text: str) -> str:
+    """Which run an answer is about: its first line says so."""
+    assert text.startswith("run: "), text
+    return text.split()[1]
+
+
 def test_every_tool_is_listed_with_the_schema_of_its_request(root: Path) -> None:
     async def work(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -88,7 +94,7 @@ def test_every_tool_is_listed_with_the_schema_of_its_request(root: Path) -> None
 def test_traces_are_analysed_compared_and_explained(root: Path) -> None:
     async def work(client: Client) -> None:
         text = await said(client, "analyze", traces=["a.db"])
-        name = re.match(r"run: (\S+)", text)[1]
+        name = run_of(text)
         assert "gemm<b>" in text
         document = await said(client, "show", run=name, part="profile.json", max_chars=100_000)
         profile = json.loads(document.split("\n\n", 1)[1])
@@ -109,7 +115,7 @@ def test_traces_are_analysed_compared_and_explained(root: Path) -> None:
 def test_long_answers_come_in_pages_that_add_up(root: Path) -> None:
     async def work(client: Client) -> None:
         first = await said(client, "analyze", traces=["wide.db"], part="profile.json")
-        name = re.match(r"run: (\S+)", first)[1]
+        name = run_of(first)
         assert len(first) < 21_000 and "[cut: characters 0 to 20000 of" in first
         pages, offset = "", 0
         while True:
@@ -269,12 +275,12 @@ def test_a_program_is_profiled_captured_and_replayed(root: Path) -> None:
         captured = await said(
             client, "capture", program="./saxpy", kernel="saxpy", device="virtual"
         )
-        folder = re.search(r"captured .* in (\S+)", captured)[1]
+        (folder,) = re.findall(r"captured .* in (\S+)", captured)
         shown = await said(client, "replay", capture=folder, action="info")
         assert "saxpy" in shown
         replayed = await said(client, "replay", capture=folder, iterations=2)
         assert "DIFFERS" not in replayed and "bit for bit as captured" in replayed
-        quick = {"iterations": 1, "counters": False, "att": False}
+        quick: dict[str, Any] = {"iterations": 1, "counters": False, "att": False}
         alone = await said(client, "replay", capture=folder, action="profile", **quick)
         assert "saxpy" in alone
 

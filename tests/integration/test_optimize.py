@@ -11,14 +11,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
-from tests.support.optimize_driver import WRONG
 
 from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.optimize.claims import keep_images
 from rocm_perf_lab.optimize.ledger import Ledger, read
+from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
+from support.optimize_driver import WRONG
 
 SOURCE = """
 #include <hip/hip_runtime.h>
@@ -68,7 +69,7 @@ def place(built: Path, tmp_path: Path) -> Path:
 
 def command(place: Path, *words: str) -> list[str]:
     return [
-        sys.executable, "-m", "tests.support.optimize_driver", "optimize", str(place / "scale"),
+        sys.executable, "-m", "support.optimize_driver", "optimize", str(place / "scale"),
         "--source", str(place / "scale.cpp"), "--device", "virtual", "--proposer", "unrolls",
         "--out", str(place / "runs"), *words,
     ]  # fmt: skip
@@ -76,7 +77,11 @@ def command(place: Path, *words: str) -> list[str]:
 
 def optimize(place: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        command(place, *words), cwd=REPOSITORY, capture_output=True, text=True, check=False
+        command(place, *words),
+        cwd=REPOSITORY / "tests",
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == code, done.stderr + done.stdout
     return done
@@ -92,9 +97,7 @@ def ledger(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def finished(
-    built: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, dict[str, object]]:
+def finished(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """One whole run, looked at by several tests."""
     folder = tmp_path_factory.mktemp("finished") / "tree"
     shutil.copytree(built, folder)
@@ -103,24 +106,24 @@ def finished(
 
 
 def test_a_wrong_proposal_is_refused_and_a_right_one_accepted(
-    finished: tuple[Path, dict[str, object]],
+    finished: tuple[Path, dict[str, Any]],
 ) -> None:
     place, document = finished
-    first, second, *_ = document["iterations"]  # type: ignore[misc]
+    first, second, *_ = document["iterations"]
     # Under the policy `unroll` another bound is not even compiled.
     assert (first["proposal"], first["stage"]) == (WRONG, "static_guard")
     assert (second["proposal"], second["stage"]) == ("unroll by 4", "accepted")
     assert second["exact"] is True
     assert len(second["input_sets"]) >= 4
     assert document["accepted"] is True
-    assert document["speedup"] > 1.02  # type: ignore[operator]
-    assert document["device"]["kind"] == "virtual"  # type: ignore[index]
+    assert document["speedup"] > 1.02
+    assert document["device"]["kind"] == "virtual"
     assert document["timing"] == "modelled"
-    assert document["final_ms"] < document["baseline_ms"]  # type: ignore[operator]
+    assert document["final_ms"] < document["baseline_ms"]
     assert (place / "scale.cpp").read_text() == SOURCE
 
 
-def test_the_patch_is_one_that_git_takes(finished: tuple[Path, dict[str, object]]) -> None:
+def test_the_patch_is_one_that_git_takes(finished: tuple[Path, dict[str, Any]]) -> None:
     place, document = finished
     tree = place.parent / "git"
     tree.mkdir()
@@ -136,7 +139,7 @@ def test_the_patch_is_one_that_git_takes(finished: tuple[Path, dict[str, object]
 
 
 def test_the_ledger_tells_what_was_tried_and_holds(
-    finished: tuple[Path, dict[str, object]], tmp_path: Path
+    finished: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
     _, document = finished
     path = Path(str(document["ledger"]))
@@ -150,7 +153,7 @@ def test_the_ledger_tells_what_was_tried_and_holds(
 
 
 def test_a_bundle_is_confirmed_and_one_with_exchanged_code_is_not_read(
-    finished: tuple[Path, dict[str, object]], tmp_path: Path
+    finished: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
     import zipfile
 
@@ -182,7 +185,7 @@ def forged(run: Path, target: Path, before: bytes, after: bytes) -> Path:
 
 
 def test_a_false_claim_with_all_seals_in_order_is_refuted(
-    finished: tuple[Path, dict[str, object]], tmp_path: Path
+    finished: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
     _, document = finished
     run = Path(str(document["ledger"])).parent
@@ -235,7 +238,7 @@ def killed(place: Path, after_s: float) -> bool:
     """Start, kill the whole of it after a while; whether it was still running."""
     with subprocess.Popen(
         command(place, "--apply", "--json"),
-        cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        cwd=REPOSITORY / "tests", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         try:
             process.wait(after_s)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,14 +85,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CodeObject]:
     return {name: compile_kernels(folder, text, name) for name, text in sources.items()}
 
 
-def saxpy(folder: Path, code: CodeObject, **more: object) -> Path:
+def saxpy(folder: Path, code: CodeObject, **more: Any) -> Path:
     x = np.arange(N, dtype="<f4")
     y = np.ones(N, dtype="<f4")
     arguments = [struct.pack("<f", 2.0), word(X), word(Y), N.to_bytes(4, "little")]
     memory = [Memory(X, x.tobytes()), Memory(Y, y.tobytes(), (2 * x + y).tobytes())]
     return capture_kernel(
         folder, code, "saxpy", arguments, memory, grid=1024, demangled=SIGNATURE, **more
-    )  # type: ignore[arg-type]
+    )
 
 
 @pytest.fixture(scope="module")

@@ -5,19 +5,19 @@ The capture is written by hand; what the original must leave is numpy's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.hip_build import need_virtual_gpu
-from tests.support.kernel_captures import BASE, Memory, capture_kernel, compile_kernels
 
 from rocm_perf_lab.optimize import input_sets, result_check
 from rocm_perf_lab.optimize.result_check import Plan, check, prepare
 from rocm_perf_lab.optimize.sandbox import Sandbox, available
 from rocm_perf_lab.replay.format import open_capture
 from rocm_perf_lab.replay.session import ReplaySession
+from support.hip_build import need_virtual_gpu
+from support.kernel_captures import BASE, Memory, capture_kernel, compile_kernels
 
 # Rows are scaled by their sum, which waves share by LDS; `seen` counts what was read before.
 SOURCE = """
@@ -91,10 +91,10 @@ def opening(capture: Path, folder: Path) -> Callable[[int], ReplaySession]:
         def __init__(self, seed: int) -> None:
             self.seed, self.work = seed, work
 
-        def wrap(self, command: list[str]) -> list[str]:
+        def wrap(self, command: Sequence[str]) -> list[str]:
             return box.wrap(command)
 
-        def environment(self, extra: dict[str, str]) -> dict[str, str]:
+        def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
             return {**box.environment(extra), "ROCM_PERF_VIRTUAL_WAVES": str(self.seed)}
 
     return lambda seed: ReplaySession(

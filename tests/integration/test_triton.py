@@ -70,7 +70,7 @@ def test_an_unmodified_program_runs_under_rocm_perf(cache: Path) -> None:
 
 def test_a_launch_is_captured_and_replayed(cache: Path, tmp_path: Path) -> None:
     words = ["capture", "--device", "virtual", "--kernel", "^softmax$", "--out", "softmax", "--"]
-    program = [sys.executable, "-W", "ignore", EXAMPLES / "softmax.py"]
+    program = [sys.executable, "-W", "ignore", str(EXAMPLES / "softmax.py")]
     env = {"TRITON_CACHE_DIR": str(cache)}
     done = rocm_perf(*words, *program, cwd=tmp_path, env=env)
     assert done.returncode == 0 and "warning" not in done.stderr, done.stderr[-2000:]
@@ -127,7 +127,7 @@ def test_a_kernel_is_tuned_over_a_space_verified_and_resumed(cache: Path, tmp_pa
     rows = [{"SLICE": 32, "FORGET": 0}, {"SLICE": 128, "FORGET": 0}, {"SLICE": 32, "FORGET": 1}]
     space.write_text(json.dumps([*({**r, "num_stages": 2} for r in rows),
                                  {"SLICE": 512, "FORGET": 0, "num_stages": 2}]))  # fmt: skip
-    words = ["autotune", "--triton", f"{PROGRAMS / 'tunable.py'}:product", "--space", space,
+    words = ["autotune", "--triton", f"{PROGRAMS / 'tunable.py'}:product", "--space", str(space),
              "--cache", "kept.jsonl", "--device", "virtual", "--json"]  # fmt: skip
     environment = {"TRITON_CACHE_DIR": str(cache), "PYTHONWARNINGS": "ignore"}
     done = rocm_perf(*words, cwd=tmp_path, env=environment)

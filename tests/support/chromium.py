@@ -163,7 +163,7 @@ class Chromium:
             answer = self._read()
             if answer.get("id") == self._next:
                 assert "error" not in answer, (method, answer["error"])
-                return answer["result"]  # type: ignore[no-any-return]
+                return answer["result"]
             self._note(answer)
 
     def _read(self) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class Chromium:
             assert chunk, "Chromium ended"
             self._unread += chunk
         message, _, self._unread = self._unread.partition(b"\0")
-        return json.loads(message)  # type: ignore[no-any-return]
+        return json.loads(message)
 
     def _note(self, event: dict[str, Any]) -> None:
         method, p = event.get("method"), event.get("params", {})

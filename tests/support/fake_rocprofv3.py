@@ -136,9 +136,17 @@ def _write(
                 for counter in counters
                 for xcc in range(XCCS)
             ]
-            shape = {"workgroup": (256, 1, 1), "grid": (1048576, 1, 1)}
             dispatches.append(
-                Dispatch(numbers[name], 4, start, free_at, **shape, correlation=i, values=values)
+                Dispatch(
+                    numbers[name],
+                    4,
+                    start,
+                    free_at,
+                    workgroup=(256, 1, 1),
+                    grid=(1048576, 1, 1),
+                    correlation=i,
+                    values=values,
+                )
             )
             clock += 3000
         calls.append(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Any
 
 from rocm_perf_lab.trace.model import Trace
 from support.traces import TraceBuilder
@@ -62,11 +63,28 @@ class _Run:
     last: int = 0
     steps: int = 0
 
-    def call(self, name: str, cost: int, until: int = 0, **handles: int) -> int:
+    def call(
+        self,
+        name: str,
+        cost: int,
+        until: int = 0,
+        *,
+        stream: int | None = None,
+        event: int | None = None,
+        flags: int | None = None,
+    ) -> int:
         enter = self.now
         self.now = max(enter + cost, until)
         self.correlation += 1
-        self.builder.call(name, enter, self.now, correlation=self.correlation, **handles)
+        self.builder.call(
+            name,
+            enter,
+            self.now,
+            correlation=self.correlation,
+            stream=stream,
+            event=event,
+            flags=flags,
+        )
         return enter
 
     def operation(self, step: Step, enter: int, is_copy: bool) -> int:
@@ -116,7 +134,7 @@ class _Run:
     def shaken(self) -> Machine:
         chance = Random(self.steps)
         names = ("call", "launch_call", "launch", "stream", "event", "legacy", "sync")
-        longer = {
+        longer: dict[str, Any] = {
             n: int(getattr(self.base, n) * chance.uniform(1, 1 + self.base.jitter)) for n in names
         }
         return replace(self.base, **longer)

@@ -19,6 +19,7 @@ from rocm_perf_lab.schema.capture import (
     MemoryRegions,
     QueueInfo,
     Region,
+    RegionFlag,
     Segment,
 )
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance
@@ -36,7 +37,7 @@ class Memory:
     base: int
     before: bytes
     after: bytes | None = None  # None: the kernel leaves it alone
-    flags: tuple[str, ...] = ("coarse_grained",)
+    flags: tuple[RegionFlag, ...] = ("coarse_grained",)
 
 
 def compile_kernels(folder: Path, source: str, name: str = "kernels", *flags: str) -> CodeObject:

@@ -60,6 +60,10 @@ def experiment(noise: str, seed: int, gain: float, pairs: int = 60) -> tuple[Col
     return a, b / gain
 
 
+def _in_order(times: dict[int, float]) -> Column:
+    return np.array([times[i] for i in sorted(times)])
+
+
 def recorded_pairs() -> list[Recorded]:
     times: dict[tuple[int, str, str], dict[str, dict[int, float]]] = defaultdict(
         lambda: {"A": {}, "B": {}}
@@ -69,6 +73,6 @@ def recorded_pairs() -> list[Recorded]:
             key = (int(row["experiment"]), row["kind"], row["work_ratio"])
             times[key][row["variant"]][int(row["index"])] = float(row["us"])
     return [
-        (kind, float(ratio), *(np.array([t[v][i] for i in sorted(t[v])]) for v in "AB"))  # type: ignore[misc]
+        (kind, float(ratio), _in_order(t["A"]), _in_order(t["B"]))
         for (_, kind, ratio), t in sorted(times.items())
     ]

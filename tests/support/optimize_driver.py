@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from unittest import mock
 
 from rocm_perf_lab.cli import main as cli
-from rocm_perf_lab.optimize import run
-from rocm_perf_lab.optimize.proposal import Context, Proposal, Proposer
-from rocm_perf_lab.optimize.proposers import Wanted
+from rocm_perf_lab.optimize.proposal import Context, Proposal
+from rocm_perf_lab.optimize.proposers import GROUP
 
 WRONG = "leave half of it out"
 
@@ -39,13 +40,9 @@ class Unrolls:
 
 
 def main() -> None:
-    usual = run.make_proposer
-
-    def make(wanted: Wanted, *more: object) -> Proposer:
-        return Unrolls() if wanted.name == "unrolls" else usual(wanted, *more)  # type: ignore[arg-type]
-
-    run.make_proposer = make  # type: ignore[assignment]
-    cli.main()
+    ours = EntryPoint("unrolls", f"{Unrolls.__module__}:{Unrolls.__name__}", GROUP)
+    with mock.patch("importlib.metadata.entry_points", lambda group: [ours]):
+        cli.main()
 
 
 if __name__ == "__main__":

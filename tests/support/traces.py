@@ -48,6 +48,7 @@ MI300X = Agent(
 )
 
 Shape = tuple[int, int, int]
+Counters = Mapping[str, float | Sequence[float]]  # several values: one per XCC
 
 
 @dataclass
@@ -96,7 +97,7 @@ class TraceBuilder:
         scratch: int = 0,
         graph_exec: int = -1,
         graph_node: int = -1,
-        counters: Mapping[str, float | Sequence[float]] | None = None,
+        counters: Counters | None = None,
     ) -> TraceBuilder:
         if kernel not in self._kernels:
             self.kernel(kernel)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.model import Agent, Trace
 from support.traces import MI300X, TraceBuilder
 
 KERNEL = "vecCopy(double*, double*, double*, int, int)"
@@ -65,7 +65,7 @@ def passes(folder: str) -> list[Trace]:
     return [builder.build()]
 
 
-def _long(rows: list[dict[str, str]], agent: object) -> list[Trace]:
+def _long(rows: list[dict[str, str]], agent: Agent) -> list[Trace]:
     grouped: dict[tuple[int, int, int], dict[str, list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -75,6 +75,6 @@ def _long(rows: list[dict[str, str]], agent: object) -> list[Trace]:
             grouped[when][row["Counter_Name"]].append(float(row["Counter_Value"]))
     builders: dict[frozenset[str], TraceBuilder] = {}
     for (start, end, _), counters in sorted(grouped.items()):
-        builder = builders.setdefault(frozenset(counters), TraceBuilder(agent=agent))  # type: ignore[arg-type]
+        builder = builders.setdefault(frozenset(counters), TraceBuilder(agent=agent))
         builder.dispatch(KERNEL, start, end, grid=(1048576, 1, 1), counters=counters)
     return [b.build() for b in builders.values()]

@@ -61,7 +61,7 @@ def query(path: Path, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
 
 def profile(program: Path, cwd: Path, *options: str, args: Sequence[str] = ()) -> Path:
     """`rocm-perf profile` on the virtual MI300X; the run's folder."""
-    words = ("profile", program, "--device", "virtual", "--runs", "1", "--json", *options)
+    words = ("profile", str(program), "--device", "virtual", "--runs", "1", "--json", *options)
     done = rocm_perf(*words, *(("--", *args) if args else ()), cwd=cwd)
     assert done.returncode == 0, done.stderr
     return (cwd / ".rocpd_profile" / "latest").resolve()

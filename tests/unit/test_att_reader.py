@@ -62,12 +62,12 @@ def test_what_is_written_is_read_back(
     ]
     assert trace.waves.begin.tolist() == [w.begin for w in kept]
     assert trace.waves.end.tolist() == [w.end for w in kept]
-    rows = np.concatenate([w.instructions for w in kept] or [np.empty((0, 5))])
+    rows = np.concatenate([w.instructions for w in kept] or [np.empty((0, 5), np.int64)])
     read = trace.instructions
     columns = (read.time, read.category, read.stall, read.duration, read.line)
     assert np.stack(columns, axis=1).tolist() == rows.tolist()
     assert np.diff(trace.waves.first).tolist() == [len(w.instructions) for w in kept]
-    states = np.concatenate([w.timeline for w in kept] or [np.empty((0, 2))])
+    states = np.concatenate([w.timeline for w in kept] or [np.empty((0, 2), np.int64)])
     assert trace.states.duration.tolist() == states[:, 1].tolist()
     waits = [(line, list(found)) for w in kept for line, found in w.waits]
     bounds = trace.waits.first.tolist()

@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -17,6 +19,7 @@ from rocm_perf_lab.autotune import gpu_lock, recorded, results_cache, template
 from rocm_perf_lab.autotune.evaluation import Measurement
 from rocm_perf_lab.autotune.measure import Recipe, Task, measure
 from rocm_perf_lab.autotune.results_cache import ResultsCache
+from rocm_perf_lab.autotune.template import Template
 from rocm_perf_lab.cli.autotune import parse_budget
 from rocm_perf_lab.collect import process
 from rocm_perf_lab.errors import BadInput, Refused, UsageError
@@ -76,15 +79,22 @@ def test_what_is_no_budget(text: str) -> None:
 # -- measuring ----------------------------------------------------------------------------------
 
 
-def recipe(command: str, metric: str = "tail -n 1", **more: object) -> Recipe:
-    names = frozenset({"A"})
-    own = metric if metric in ("wall",) else template.parse(metric, "--metric", names)
-    texts = {k: template.parse(str(v), k, names) for k, v in more.items() if k != "timeout_s"}
+def recipe(
+    command: str,
+    metric: str = "tail -n 1",
+    build: str | None = None,
+    verify: str | None = None,
+    timeout_s: float = 20.0,
+) -> Recipe:
+    def parsed(text: str, option: str) -> Template:
+        return template.parse(text, option, frozenset({"A"}))
+
     return Recipe(
-        template.parse(command, "--cmd-template", names),
-        own,
-        timeout_s=float(str(more.get("timeout_s", 20.0))),
-        **texts,
+        parsed(command, "--cmd-template"),
+        metric if metric == "wall" else parsed(metric, "--metric"),
+        build=None if build is None else parsed(build, "--build"),
+        verify=None if verify is None else parsed(verify, "--verify"),
+        timeout_s=timeout_s,
     )
 
 
@@ -236,7 +246,10 @@ def _running(pid: int) -> bool:
         return False
 
 
-def _until(condition, seconds: float = 600):  # type: ignore[no-untyped-def]
+T = TypeVar("T")
+
+
+def _until(condition: Callable[[], T], seconds: float = 600) -> T:
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end

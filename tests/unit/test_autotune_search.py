@@ -11,7 +11,7 @@ from rocm_perf_lab.autotune import polynomial, space
 from rocm_perf_lab.autotune.evaluation import Evaluation, Measurement, best_of, contenders
 from rocm_perf_lab.autotune.kernel_model import KernelModel
 from rocm_perf_lab.autotune.search import STRATEGIES, Plan, Search, Suggestion
-from rocm_perf_lab.autotune.space import Space
+from rocm_perf_lab.autotune.space import Configuration, Space
 
 VALUES = {
     "bx": [16, 32, 48, 64, 96, 128, 192, 256],
@@ -28,7 +28,7 @@ def tuned() -> Space:
     return space.from_parameters(VALUES, ["bx * by <= 1024", "bx * by >= 32"], "here")
 
 
-def time_of(configuration: dict[str, object]) -> float | None:
+def time_of(configuration: Configuration) -> float | None:
     """A kernel with a penalty for odd sizes, an occupancy optimum, and too much shared memory."""
     bx, by, tx, ty = (int(str(configuration[k])) for k in ("bx", "by", "tx", "ty"))
     mode = configuration["mode"]
@@ -41,7 +41,8 @@ def time_of(configuration: dict[str, object]) -> float | None:
 
 
 def run(space: Space, plan: Plan) -> list[tuple[Suggestion, float | None]]:
-    search, done = Search(space, plan), []
+    search = Search(space, plan)
+    done: list[tuple[Suggestion, float | None]] = []
     while plan.budget is None or len(done) < plan.budget:
         suggestion = search.ask()
         if suggestion is None:
@@ -145,7 +146,7 @@ def test_leave_one_out_is_what_refitting_without_each_row_gives() -> None:
         # The same centre and scale, so that only the row is missing.
         again._mean, again._scale = model._mean, model._scale
         again._x = x[rest]
-        again._inverse = np.linalg.inv(again._covariance(x[rest]))
+        again._inverse = np.asarray(np.linalg.inv(again._covariance(x[rest])), np.float64)
         again._weights = again._inverse @ ((y[rest] - model._mean) / model._scale)
         assert again.predict(x[i : i + 1])[0][0] == pytest.approx(predicted[i], abs=1e-6)
 

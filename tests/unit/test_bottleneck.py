@@ -22,7 +22,7 @@ from rocm_perf_lab.trace.att_writer import Content
 from rocm_perf_lab.trace.model import Trace
 from support import vcopy
 from support.att import code, wave, written
-from support.traces import TraceBuilder
+from support.traces import Counters, TraceBuilder
 
 GPU = gpu("gfx942")
 RULES = rule_set()
@@ -71,7 +71,7 @@ def profiled(
         for t in ("F16", "F32", "F64")
     ] + [f"SQ_INSTS_VALU_MFMA_MOPS_{t}" for t in ("F16", "BF16", "F32", "F64", "F8", "I8")]
     active = valu * cycles * CUS
-    counters: dict[str, object] = {
+    counters: Counters = {
         **dict.fromkeys(flop_counters, 0.0),
         "GRBM_GUI_ACTIVE": [cycles] * 8,
         "SQ_INSTS_VALU_FMA_F32": fma_f32,
@@ -103,7 +103,7 @@ def profiled(
                 grid=(workgroups * block, 1, 1),
                 workgroup=(block, 1, 1),
                 lds=lds_bytes,
-                counters=counters if with_counters else None,  # type: ignore[arg-type]
+                counters=counters if with_counters else None,
             )
         return builder.build()
 
@@ -207,7 +207,7 @@ def test_conflicts_unaligned_stalls_and_useful_traffic_are_three_numbers(
     """LDS in use 95 % of the time; what is useful of it is what is left."""
     cycles = 21_000.0  # 10 us at 2.1 GHz
     active = 0.95 * cycles * 304
-    counters = {
+    counters: Counters = {
         "GRBM_GUI_ACTIVE": [cycles] * 8,
         "SQ_WAVES": 1024.0,
         "SQ_LDS_IDX_ACTIVE": active,
@@ -404,7 +404,7 @@ def test_everything_known_and_nothing_near_a_limit_is_unknown_without_missing_nu
 )
 def test_the_resource_furthest_beyond_its_threshold_wins(metric: str, step: str) -> None:
     both = {"memory_fraction": 0.7, "useful_alu": 0.7} | {metric: 0.9}
-    found = judge(evidence(**both))
+    found = judge(evidence(None, **both))
     assert found.label == step and len(found.also) == 1
 
 

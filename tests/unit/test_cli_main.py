@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import types
+from collections.abc import Callable
 
 import pytest
 
@@ -19,16 +20,23 @@ def run(argv: list[str]) -> int:
     return stop.value.code
 
 
+App = Callable[[list[str], str], None]
+
+
+class Command(types.ModuleType):
+    app: App
+
+
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+def command(monkeypatch: pytest.MonkeyPatch) -> Command:
     """A command called `probe` whose `app` the test sets."""
-    module = types.ModuleType("probe_command")
+    module = Command("probe_command")
     monkeypatch.setitem(sys.modules, "probe_command", module)
     monkeypatch.setitem(cli.COMMANDS, "probe", ("probe_command", "For this test."))
     return module
 
 
-def raising(error: BaseException) -> object:
+def raising(error: BaseException) -> App:
     def app(args: list[str], prog_name: str) -> None:
         raise error
 
@@ -68,33 +76,33 @@ def test_a_typo_is_answered_with_a_suggestion(capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_an_error_is_one_sentence_and_its_exit_code(
-    command: types.ModuleType,
+    command: Command,
     capsys: pytest.CaptureFixture[str],
     error: errors.PerfLabError,
     code: int,
 ) -> None:
-    command.app = raising(error)  # type: ignore[attr-defined]
+    command.app = raising(error)
     assert run(["probe"]) == code
     assert capsys.readouterr().err == "rocm-perf: x\n"
 
 
-def test_debug_shows_the_traceback_wherever_it_stands(command: types.ModuleType) -> None:
-    command.app = raising(errors.BadInput("x"))  # type: ignore[attr-defined]
+def test_debug_shows_the_traceback_wherever_it_stands(command: Command) -> None:
+    command.app = raising(errors.BadInput("x"))
     with pytest.raises(errors.BadInput):
         cli.main(["probe", "--debug"])
 
 
-def test_debug_after_two_dashes_belongs_to_the_program(command: types.ModuleType) -> None:
+def test_debug_after_two_dashes_belongs_to_the_program(command: Command) -> None:
     seen: list[list[str]] = []
-    command.app = lambda args, prog_name: seen.append(args)  # type: ignore[attr-defined]
+    command.app = lambda args, prog_name: seen.append(args)
     assert run(["probe", "--", "--debug"]) == 0
     assert seen == [["--", "--debug"]]
 
 
 def test_a_defect_is_reported_without_a_traceback(
-    command: types.ModuleType, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command.app = raising(ZeroDivisionError("oops"))  # type: ignore[attr-defined]
+    command.app = raising(ZeroDivisionError("oops"))
     assert run(["probe"]) == 70
     assert "internal error: ZeroDivisionError: oops" in capsys.readouterr().err
 

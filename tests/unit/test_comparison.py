@@ -85,7 +85,7 @@ def test_the_runtime_is_open_while_a_kernel_in_it_is() -> None:
 )
 def test_rules_are_read(rule: str, limit: float, above: bool) -> None:
     found = fail_on.parse(rule)
-    assert (found.limit, found.above) == (pytest.approx(limit), above)
+    assert found.limit == pytest.approx(limit) and found.above is above
 
 
 @pytest.mark.parametrize(

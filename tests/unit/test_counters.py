@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.analyze.counters import join
+from rocm_perf_lab.analyze.counters import JoinedCounters, join
 from rocm_perf_lab.analyze.keys import kernel_keys
-from rocm_perf_lab.analyze.metrics import elapsed_cycles, evaluate
+from rocm_perf_lab.analyze.metrics import KernelMetrics, elapsed_cycles, evaluate
 from rocm_perf_lab.arch import gpu
 from rocm_perf_lab.arch.counters import (
     WITNESS,
@@ -27,7 +28,7 @@ from rocm_perf_lab.arch.formula import Formula, UndefinedError
 from rocm_perf_lab.arch.load import files
 from rocm_perf_lab.trace.merge import merge
 from rocm_perf_lab.trace.model import Trace
-from support.traces import TraceBuilder
+from support.traces import Counters, TraceBuilder
 
 GPU = gpu("gfx942")
 ARCHITECTURES = sorted(files())
@@ -50,8 +51,8 @@ def counted(*kernels: tuple[str, float], counter: str = "SQ_WAVES") -> TraceBuil
     return builder
 
 
-def total(joined: object, kernel: str, counter: str = "SQ_WAVES") -> float | None:
-    found = next(k for k in joined.kernels if k.key.name == kernel)  # type: ignore[attr-defined]
+def total(joined: JoinedCounters, kernel: str, counter: str = "SQ_WAVES") -> float | None:
+    found = next(k for k in joined.kernels if k.key.name == kernel)
     values = [p.readings[counter].total for p in found.passes if counter in p.readings]
     return values[0] if values else None
 
@@ -114,8 +115,8 @@ def test_passes_that_share_no_dispatch_keep_their_own_and_say_so() -> None:
     [{"grid": (131072, 1, 1)}, {"workgroup": (128, 1, 1)}, {"lds": 1024}],
     ids=["grid", "workgroup", "lds"],
 )
-def test_a_dispatch_of_another_shape_is_another_kernel(change: dict[str, object]) -> None:
-    run = TraceBuilder().dispatch("a", 0, 10).dispatch("a", 10, 30, **change).build()  # type: ignore[arg-type]
+def test_a_dispatch_of_another_shape_is_another_kernel(change: dict[str, Any]) -> None:
+    run = TraceBuilder().dispatch("a", 0, 10).dispatch("a", 10, 30, **change).build()
     other = TraceBuilder().dispatch("a", 0, 10, counters={"SQ_WAVES": 5}).build()
     joined = join(run, [other])
     plain = next(k for k in joined.kernels if k.dispatches and k.mean_ns == 10)
@@ -223,7 +224,7 @@ def test_a_block_whose_witness_reads_zero_is_left_out_and_others_stay() -> None:
 
 
 def test_no_matrix_work_is_a_zero_not_a_gap() -> None:
-    counters = {WITNESS: [900.0] * 8, "SQ_INSTS_VALU_MFMA_MOPS_BF16": 0.0}
+    counters: Counters = {WITNESS: [900.0] * 8, "SQ_INSTS_VALU_MFMA_MOPS_BF16": 0.0}
     run = TraceBuilder().dispatch("a", 0, 10, counters=counters).build()
     (a,) = join(timing("a").build(), [run]).kernels
     assert evaluate(a, GPU).get("mfma_bf16") == 0
@@ -232,7 +233,7 @@ def test_no_matrix_work_is_a_zero_not_a_gap() -> None:
 # --- formulas --------------------------------------------------------------------------------
 
 
-def metrics(counters: dict[str, float], grid: int = 64 * 256) -> object:
+def metrics(counters: dict[str, float], grid: int = 64 * 256) -> KernelMetrics:
     run = TraceBuilder().dispatch("a", 0, 10_000, grid=(grid, 1, 1), counters=counters).build()
     return evaluate(join(None, [run]).kernels[0], GPU)
 
@@ -242,17 +243,17 @@ def test_both_spellings_of_a_counter_are_read() -> None:
         found = metrics(
             {f"TCC_{n}{suffix}": v for n, v in (("EA0_WRREQ", 10.0), ("EA0_WRREQ_64B", 8.0))}
         )
-        assert found.get("fabric_write_bytes") == 8 * 64 + 2 * 32  # type: ignore[attr-defined]
+        assert found.get("fabric_write_bytes") == 8 * 64 + 2 * 32
 
 
 def test_the_derived_size_is_used_where_the_base_counters_are_not_there() -> None:
-    assert metrics({"FETCH_SIZE": 3.0}).get("fabric_read_bytes") == 3072  # type: ignore[attr-defined]
+    assert metrics({"FETCH_SIZE": 3.0}).get("fabric_read_bytes") == 3072
     both = {"FETCH_SIZE": 3.0, "TCC_BUBBLE": 1.0, "TCC_EA0_RDREQ": 1.0, "TCC_EA0_RDREQ_32B": 0.0}
-    assert metrics(both).get("fabric_read_bytes") == 128  # type: ignore[attr-defined]
+    assert metrics(both).get("fabric_read_bytes") == 128
 
 
 def test_a_missing_counter_is_named() -> None:
-    found = metrics({"TCC_EA0_WRREQ": 10.0})["fabric_write_bytes"]  # type: ignore[index]
+    found = metrics({"TCC_EA0_WRREQ": 10.0})["fabric_write_bytes"]
     assert (found.value, found.reason) == (None, "TCC_EA0_WRREQ_64B not collected")
 
 
@@ -280,14 +281,14 @@ def test_the_impossible_is_null_with_the_reason(
     counters: dict[str, float], metric: str, sentence: str
 ) -> None:
     found = metrics(counters)
-    assert found[metric].value is None  # type: ignore[index]
-    assert found[metric].reason == sentence  # type: ignore[index]
-    assert sentence in found.plausibility  # type: ignore[attr-defined]
+    assert found[metric].value is None
+    assert found[metric].reason == sentence
+    assert sentence in found.plausibility
 
 
 def test_a_share_of_nothing_is_undefined_not_zero() -> None:
     found = metrics({"SQ_LDS_BANK_CONFLICT": 0.0, "SQ_LDS_IDX_ACTIVE": 0.0, "SQ_INSTS": 5.0})
-    share = found["lds_conflict_share"]  # type: ignore[index]
+    share = found["lds_conflict_share"]
     assert (share.value, share.reason) == (None, "SQ_LDS_IDX_ACTIVE is zero")
 
 

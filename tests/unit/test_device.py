@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -25,8 +26,8 @@ def node(topology: Path, number: int, **numbers: int) -> None:
 
 
 def device(name: str, usable: bool = True) -> Device:
-    kind = "virtual" if name.startswith("virtual") else "hardware"
-    return Device(name, kind, "gfx942", None, 304, 1 << 30, usable, None if usable else "why")  # type: ignore[arg-type]
+    kind: Literal["virtual", "hardware"] = "virtual" if name.startswith("virtual") else "hardware"
+    return Device(name, kind, "gfx942", None, 304, 1 << 30, usable, None if usable else "why")
 
 
 def test_gpus_of_the_driver_are_read_from_its_topology(tmp_path: Path) -> None:

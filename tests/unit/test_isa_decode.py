@@ -16,10 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from isa_machine import assemble_all, assembler, disassemble, need_library
 
 from rocm_perf_lab.virtual.isa.model import Op
 from rocm_perf_lab.virtual.isa.table import all_ops, vop3_code
+from support.isa_machine import assemble_all, assembler, disassemble, need_library
 
 PER_FORM = 2
 

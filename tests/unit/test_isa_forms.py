@@ -14,7 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from isa_forms import (
+
+from rocm_perf_lab.virtual.isa.model import WIDTH, Op
+from support.isa_forms import (
     Form,
     Words,
     forms_of,
@@ -25,9 +27,7 @@ from isa_forms import (
     vector_ops,
     write,
 )
-from isa_machine import LANES, ROOT, Machine, assemble_all, assembler, lanes_of
-
-from rocm_perf_lab.virtual.isa.model import WIDTH, Op
+from support.isa_machine import LANES, ROOT, Machine, assemble_all, assembler, lanes_of
 
 END = bytes.fromhex("000081bf")  # s_endpgm
 VCC, SDST, CARRY, MASK = 106, 20, 24, 40

@@ -3,13 +3,15 @@
 # ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from isa_machine import LANES, Machine, assemble_all, edges, lanes_of
+
+from support.isa_machine import LANES, Machine, assemble_all, edges, lanes_of
 
 Array = npt.NDArray[Any]
 F32, F64, U32, U64 = np.float32, np.float64, np.uint32, np.uint64
@@ -64,7 +66,7 @@ def test_lane_moves(tmp_path: Path) -> None:
     assert (m.v[7][4:] == values[::-1][4:]).all() and (m.v[8][4:] == values[4:]).all()
 
 
-DPP = {
+DPP: dict[str, Callable[[int], int | None]] = {
     "quad_perm:[3,0,2,1]": lambda i: (i & ~3) | [3, 0, 2, 1][i & 3],
     "row_shl:3": lambda i: i + 3 if (i & 15) + 3 < 16 else None,
     "row_shr:5": lambda i: i - 5 if (i & 15) >= 5 else None,
@@ -95,8 +97,12 @@ def test_dpp_reads_the_lanes_it_names(tmp_path: Path, bound: str) -> None:
         for lane in range(LANES):
             enabled = (0xD >> (lane // 16)) & 1 and (0xB >> (lane // 4 % 4)) & 1 and lane != 9
             origin = source(lane)
-            valid = origin is not None and origin != 9
-            want = lane if not enabled else 100 + origin if valid else 0 if bound else lane
+            if not enabled:
+                want = lane
+            elif origin is not None and origin != 9:
+                want = 100 + origin
+            else:
+                want = 0 if bound else lane
             assert m.v[3][lane] == want, (control, lane)
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from isa_machine import LANES, Machine, assemble_all
 
 from rocm_perf_lab.virtual.isa.matrix import matrix_ops
 from rocm_perf_lab.virtual.isa.model import Op
+from support.isa_machine import LANES, Machine, assemble_all
 
 Array = npt.NDArray[Any]
 PER_WORD = {"f32": 1, "xf32": 1, "f16": 2, "bf16": 2, "i8": 4, "fp8": 4, "bf8": 4}

@@ -3,12 +3,14 @@
 # ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from isa_machine import LANES, Machine, assemble_all
+
+from support.isa_machine import LANES, Machine, assemble_all
 
 U32, F32, F64 = np.uint32, np.float32, np.float64
 LANE = np.arange(LANES, dtype=U32)
@@ -189,7 +191,7 @@ def test_buffer_loads_check_their_range(tmp_path: Path) -> None:
     assert (data[1:40] == LANE[:39] + 1000).all() and (data[40:] == LANE[40:]).all()
 
 
-INTEGER_ATOMICS = {
+INTEGER_ATOMICS: dict[str, Callable[[int, int], int]] = {
     "swap": lambda m, x: x, "add": lambda m, x: m + x, "sub": lambda m, x: m - x,
     "smin": lambda m, x: m if _s(m) < _s(x) else x, "umax": max, "and": lambda m, x: m & x,
     "or": lambda m, x: m | x, "xor": lambda m, x: m ^ x, "inc": lambda m, x: 0 if m >= x else m + 1,

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from isa_machine import LANES, Machine, assemble_all, edges, lanes_of
+
+from support.isa_machine import LANES, Machine, assemble_all, edges, lanes_of
 
 Array = npt.NDArray[Any]
 F16, F32, F64 = np.float16, np.float32, np.float64
@@ -372,7 +373,7 @@ def test_division_sequence_is_correctly_rounded(tmp_path: Path, suffix: str, dty
         assert wrong.size == 0, [(a[w], b[w], got[w], want[w]) for w in wrong[:4]]
 
 
-COMPARES = {
+COMPARES: dict[str, Callable[[Any, Any], Any]] = {
     "lt": np.less, "eq": np.equal, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "lg": lambda a, b: (a < b) | (a > b), "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
     "u": lambda a, b: np.isnan(a) | np.isnan(b), "nlt": lambda a, b: ~(a < b), "neq": lambda a, b: ~(a == b),

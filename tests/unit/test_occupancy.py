@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,16 +22,9 @@ MI300X = gpu("gfx942")
 EVERY = ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1201")
 
 
-def symbol(**facts: int | None) -> KernelSymbol:
-    known: dict[str, int | None] = {
-        "sgprs": 32,
-        "arch_vgprs": 32,
-        "accum_vgprs": 0,
-        "total_vgprs": 32,
-        "static_lds_bytes": 0,
-        "scratch_bytes": 0,
-    }
-    return KernelSymbol(0, "k", None, None, **{**known, **facts})
+def symbol(**facts: Any) -> KernelSymbol:
+    known = KernelSymbol(0, "k", None, None, 32, 32, 0, 32, static_lds_bytes=0, scratch_bytes=0)
+    return replace(known, **facts)
 
 
 def test_124_vgprs_and_4_agprs_fill_half_the_waves_as_measured_on_mi200() -> None:
@@ -162,9 +156,9 @@ def needs(architecture: str) -> list[Needs]:
     cases = [Needs(clobbers=(f"v{last}",)) for last in (*range(0, 256, 5), 23, 95, 167, 255)]
     cases += [Needs(64, (f"s{last}",)) for last in (10, 73, 75, 79, 81, 83, 87, 91, 95, 99)]
     matrix = architecture in ("gfx908", "gfx90a", "gfx942", "gfx950")
-    sizes = (5120, 10240, 15360, 20480, 30720, 40960, 65536)
+    sizes = [5120, 10240, 15360, 20480, 30720, 40960, 65536]
     if architecture == "gfx950":
-        sizes += (81920, 163840)
+        sizes += [81920, 163840]
     cases += [Needs(threads, lds_bytes=n) for n in sizes for threads in (64, 192, 256, 1024)]
     if matrix:
         pairs = ((4, 4), (60, 60), (61, 3), (100, 27), (124, 3), (127, 127), (200, 255))

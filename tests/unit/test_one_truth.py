@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.analyze.thread_trace import summarize
+from rocm_perf_lab.schema.roofline import RooflineKernel
 from rocm_perf_lab.trace.att_writer import Content
 from rocm_perf_lab.workflow import Documents, analyze_files
 from support.analysis import documents
@@ -135,7 +136,7 @@ def test_the_critical_path_is_the_same_in_all_documents(found: Documents) -> Non
 
 def test_roofline_and_profile_say_the_same(found: Documents) -> None:
     assert found.roofline is not None
-    first = {}
+    first: dict[str, RooflineKernel] = {}
     for roof in found.roofline.kernels:
         first.setdefault(roof.kernel, roof)
     for k in found.profile.kernels:

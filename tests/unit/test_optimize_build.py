@@ -100,7 +100,7 @@ def test_without_a_sandbox_only_rules_run(
     monkeypatch: pytest.MonkeyPatch, proposer: str, wanted: bool, refused: bool
 ) -> None:
     """What somebody else wrote is never run unconfined, unless the user says so."""
-    monkeypatch.setattr(run.sandbox, "available", lambda: "none")
+    monkeypatch.setattr("rocm_perf_lab.optimize.sandbox.available", lambda: "none")
     asked = run.Asked(
         program="p", arguments=(), sources=(), build=None, proposer=proposer, model=None,
         base_url=None, policy="body", kernel=None, max_iterations=1, budget_s=1, min_speedup=1.02,

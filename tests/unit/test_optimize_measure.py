@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -20,17 +20,19 @@ from rocm_perf_lab.optimize.measure import (
 from rocm_perf_lab.replay.session import RunResult, Sample
 
 A, B = 1, 2
+Timing = Literal["modelled", "measured"]
 Times = Callable[[int, int, bool, np.random.Generator], float]  # build, dispatch, cold
 
 
 class Session:
     """Stands for a replay whose dispatches take the times a test wants."""
 
-    def __init__(self, times: Times, timing: str = "measured") -> None:
-        self.timing, self._times, self._rng = timing, times, np.random.default_rng(3)
+    def __init__(self, times: Times, timing: Timing = "measured") -> None:
+        self.timing: Timing = timing
+        self._times, self._rng = times, np.random.default_rng(3)
         self.dispatches = 0
 
-    def run(self, order: Sequence[int], *, compare: bool, flush: bool = False) -> RunResult:
+    def run(self, order: Sequence[int], *, flush: bool = False, compare: bool = True) -> RunResult:
         samples = []
         for build in order:
             ns = self._times(build, self.dispatches, flush, self._rng)
@@ -39,9 +41,9 @@ class Session:
         return RunResult(tuple(samples), 0.0, 0, 0, ())
 
 
-def found(times: Times, timing: str = "measured", **more: Any) -> Measured:
+def found(times: Times, timing: Timing = "measured", **more: Any) -> Measured:
     options: dict[str, Any] = {"min_speedup": 1.02, "confidence": 0.95, "rule": "unroll", **more}
-    return measure(Session(times, timing), A, B, **options)  # type: ignore[arg-type]
+    return measure(Session(times, timing), A, B, **options)
 
 
 def noisy(gain: float, noise: float = 0.01) -> Times:
@@ -122,7 +124,7 @@ def test_every_rule_with_the_smaller_margin_exists() -> None:
 
 
 def test_the_margins_are_the_published_ones() -> None:
-    from tests.support.hip_build import REPOSITORY
+    from support.hip_build import REPOSITORY
 
     page = (REPOSITORY / "docs" / "virtual-model.md").read_text("utf-8")
     table = page.split("### Error of a speed-up")[1]

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.optimize import patch
 from rocm_perf_lab.optimize.patch import apply, make_patch
 
 TEXTS = st.text(alphabet=st.sampled_from("ab{}\n\r\t \f\x0b\u2028é\\"), max_size=60)
@@ -89,7 +88,7 @@ def test_a_write_that_fails_leaves_nothing_behind(
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(patch.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(BadInput, match="No space"):
         apply(path, "before", "after")
     assert path.read_text() == "before"

@@ -5,18 +5,19 @@ from __future__ import annotations
 import dataclasses
 import random
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from test_rocpd_fuzz import damaged, loosened, sample, statements, survives, tables
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace import pages, sqlite_file
 from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.rocpd_writer import Call, Dispatch, RocpdWriter, Value
+from support.spoilt_rocpd import damaged, loosened, sample, statements, survives, tables
 
 pytest.importorskip("numba")
 
@@ -48,7 +49,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     batches = pages.Pages.batches
 
-    def counted(self: pages.Pages, root: int, request: pages.Request):  # type: ignore[no-untyped-def]
+    def counted(self: pages.Pages, root: int, request: pages.Request) -> Iterator[pages.PageBatch]:
         for batch in batches(self, root, request):
             counts.append(batch.count)
             yield batch

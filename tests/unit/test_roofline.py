@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from rocm_perf_lab.arch.model import CeilingKind
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance, to_json
 from rocm_perf_lab.schema.roofline import RooflineDocument, to_document
 from support import vcopy
-from support.traces import MI300X, TraceBuilder
+from support.traces import MI300X, Counters, TraceBuilder
 
 GPU = gpu("gfx942")
 VALU = [
@@ -35,13 +36,13 @@ def traffic(read_bytes: float = 0, written_bytes: float = 0) -> dict[str, float]
 
 
 def kernel(
-    counters: dict[str, object],
+    counters: Counters,
     duration_ns: int = 10_000_000,
     ceilings: CeilingKind = "measured",
-    **facts: object,
+    **facts: Any,
 ) -> KernelRoofline:
-    builder = TraceBuilder().dispatch("k", 0, duration_ns, counters=counters, **facts)  # type: ignore[arg-type]
-    timing = TraceBuilder().dispatch("k", 0, duration_ns, **facts).build()  # type: ignore[arg-type]
+    builder = TraceBuilder().dispatch("k", 0, duration_ns, counters=counters, **facts)
+    timing = TraceBuilder().dispatch("k", 0, duration_ns, **facts).build()
     return roofline(join(timing, [builder.build()]), GPU, ceilings).kernels[0]
 
 
@@ -305,7 +306,8 @@ def test_the_part_of_hbm_is_bounded_by_what_can_be_touched_first() -> None:
         size: roofline(joined, GPU, footprint_bytes=size).kernels[0].levels["fabric"].hbm_share
         for size in (None, 100_000_000, 2**30)
     }
-    assert shares == {None: None, 100_000_000: (0.0, pytest.approx(0.05)), 2**30: None}
+    assert shares[None] is shares[2**30] is None
+    assert shares[100_000_000] == pytest.approx((0.0, 0.05))
 
 
 # --- what cannot be --------------------------------------------------------------------------

@@ -33,8 +33,8 @@ def box(request: pytest.FixtureRequest, tmp_path: Path) -> Sandbox:
     return Sandbox(request.param, work, limits=SMALL)
 
 
-def python(box: Sandbox, code: str, **options: float) -> Ended:
-    return box.run([sys.executable, "-c", code], **options)  # type: ignore[arg-type]
+def python(box: Sandbox, code: str) -> Ended:
+    return box.run([sys.executable, "-c", code])
 
 
 def test_an_honest_program_runs_and_writes_in_its_folder(box: Sandbox) -> None:
@@ -140,9 +140,9 @@ def test_it_cannot_look_into_other_processes(box: Sandbox) -> None:
 
 def test_what_is_here_is_tried_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     sandbox._available.cache_clear()
-    monkeypatch.setattr(sandbox.shutil, "which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     assert sandbox.available() in ("landlock", "none")
-    monkeypatch.setattr(sandbox.confine, "seccomp_known", lambda: False)
+    monkeypatch.setattr("rocm_perf_lab.optimize.confine.seccomp_known", lambda: False)
     sandbox._available.cache_clear()
     assert sandbox.available() == "none"
     sandbox._available.cache_clear()

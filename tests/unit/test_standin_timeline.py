@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rocm_perf_lab.virtual.rocprofv3.costs import costs
 from rocm_perf_lab.virtual.rocprofv3.log import (
     Call,
+    Entry,
     Launch,
     Memory,
     Outcome,
@@ -34,12 +35,14 @@ class Program:
     launches: int = 0
     tid: int = 100
 
-    def call(self, name: str, *arguments: tuple[str, str, str], inside: object = None) -> Call:
+    def call(
+        self, name: str, *arguments: tuple[str, str, str], inside: Entry | None = None
+    ) -> Call:
         self.correlation += 1
         call = Call(self.correlation, self.tid, name, arguments, result=0)
         self.log.entries.append(call)
         if inside is not None:
-            self.log.entries.append(inside)  # type: ignore[arg-type]
+            self.log.entries.append(inside)
         self.log.entries.append(Return(call))
         return call
 

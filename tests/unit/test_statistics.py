@@ -10,14 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.noisy_pairs import (
-    NOISES,
-    RECORDED,
-    Recorded,
-    experiment,
-    recorded_pairs,
-    verdict_of,
-)
 
 from rocm_perf_lab.statistics import (
     bootstrap_median_interval,
@@ -29,6 +21,14 @@ from rocm_perf_lab.statistics import (
     modelled_gate,
     paired_ratio,
     student_t95,
+)
+from support.noisy_pairs import (
+    NOISES,
+    RECORDED,
+    Recorded,
+    experiment,
+    recorded_pairs,
+    verdict_of,
 )
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_trace_formats import dispatch, tool
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.read import read_traces
+from support.rocprofv3_json import dispatch, tool
 from support.traces import check_trace
 
 ODD: list[Any] = [None, True, -1, 0, 1.5, 2**64, -(2**70), "", "x", "\ud800", [], {}, [1], {"a": 1}]

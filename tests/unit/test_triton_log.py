@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.occupancy import of_kernel
@@ -23,9 +24,8 @@ def line(kernel: str, block: int, **options: int) -> str:
     return json.dumps({"kernel": kernel, "constants": {"BLOCK": block}, "options": given})
 
 
-def symbol(name: str, **changed: object) -> KernelSymbol:
-    base = KernelSymbol(0, name, name, 1, 32, 64, 0, 64, 0, 0)
-    return replace(base, **changed)  # type: ignore[arg-type]
+def symbol(name: str, **changed: Any) -> KernelSymbol:
+    return replace(KernelSymbol(0, name, name, 1, 32, 64, 0, 64, 0, 0), **changed)
 
 
 def test_a_name_and_its_parameters_come_apart_again() -> None:

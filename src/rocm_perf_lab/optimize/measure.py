@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
 from rocm_perf_lab.arch.model import Gpu
-from rocm_perf_lab.replay.session import ReplaySession, abba
+from rocm_perf_lab.replay.session import RunResult, abba
 from rocm_perf_lab.statistics import (
     GateResult,
     gate_until_decided,
@@ -33,6 +35,14 @@ def error_of(rule: str | None) -> float:
     return max(MODEL_ERROR[KIND_OF_RULE.get(part, MEMORY)] for part in (rule or "").split("+"))
 
 
+class Timed(Protocol):
+    """What of a replay session a measurement needs."""
+
+    timing: Literal["modelled", "measured"]
+
+    def run(self, order: Sequence[int], *, flush: bool = ..., compare: bool = ...) -> RunResult: ...
+
+
 @dataclass(frozen=True)
 class Measured:
     gate: GateResult
@@ -52,7 +62,7 @@ class Measured:
 
 
 def measure(
-    session: ReplaySession,
+    session: Timed,
     a: int,
     b: int,
     *,
@@ -82,7 +92,7 @@ def measure(
 
 
 def _pairs(
-    session: ReplaySession, a: int, b: int, count: int, flush: bool = False
+    session: Timed, a: int, b: int, count: int, flush: bool = False
 ) -> tuple[list[float], list[float]]:
     result = session.run(abba(a, b, count), compare=False, flush=flush)
     return result.gpu_ns(a), result.gpu_ns(b)

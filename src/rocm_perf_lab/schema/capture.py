@@ -25,6 +25,7 @@ RelativePath = Annotated[
 ]
 
 RegionKind = Literal["pool", "vmem", "managed", "host", "registered", "svm", "ipc", "interop"]
+RegionFlag = Literal["fine_grained", "coarse_grained", "kernarg", "host_visible"]
 
 
 class Extent(Model):
@@ -47,7 +48,7 @@ class Region(Model):
     size: Size
     kind: RegionKind
     agent: str | None = Field(description="gpu:0, cpu:0; null: not known")
-    flags: list[Literal["fine_grained", "coarse_grained", "kernarg", "host_visible"]]
+    flags: list[RegionFlag]
     before: list[Extent] = Field(description="covers the region without gaps, in order")
     after: list[Extent] = Field(
         description="the write set: what the run changed, in order; may hold equal bytes between"

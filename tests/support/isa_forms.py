@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from isa_machine import LANES, assemble_all, edges
 
 from rocm_perf_lab.virtual.isa.model import WIDTH, Op
 from rocm_perf_lab.virtual.isa.table import all_ops
+from support.isa_machine import LANES, assemble_all, edges
 
 Words = npt.NDArray[np.uint32]  # (registers, lanes)
 Change = Callable[[Words], Words]
