@@ -68,7 +68,7 @@ def ask(root: Path, work: Callable[[Client], Awaitable[None]]) -> None:
 
 async def said(client: Client, tool: str, bad: bool = False, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
-    text = "".join(part.text for part in result.content)
+    text = "".join(part.text for part in result.content if part.type == "text")
     assert bool(result.is_error) is bad, text
     return text
 
@@ -85,8 +85,9 @@ def test_every_tool_is_listed_with_the_schema_of_its_request(root: Path) -> None
         assert set(tools) == TOOLS
         assert tools["profile"].input_schema["required"] == ["program"]
         assert not any(t.input_schema["additionalProperties"] for t in tools.values())
-        assert tools["show"].annotations.read_only_hint
-        assert tools["profile"].annotations.destructive_hint
+        hints = {name: tool.annotations for name, tool in tools.items()}
+        assert hints["show"] and hints["show"].read_only_hint
+        assert hints["profile"] and hints["profile"].destructive_hint
 
     ask(root, work)
 
@@ -181,7 +182,7 @@ def test_calls_that_are_given_up_or_late_leave_no_process(root: Path) -> None:
     async def work(client: Client) -> None:
         heard: list[str] = []
 
-        async def on_progress(_: float, __: float | None, message: str | None) -> None:
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             heard.append(message or "")
 
         given_up = {"program": "./endless", "arguments": ["first"], "device": "virtual"}
