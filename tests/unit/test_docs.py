@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from rocm_perf_lab.cli.main import COMMANDS
+from support import command_lines
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -62,6 +63,12 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     without_code = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", without_code):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_commands_on_all_pages_exist_with_their_options() -> None:
+    lines = [line for page in PAGES for line in command_lines.in_text(page.read_text("utf-8"))]
+    assert len(lines) > 100
+    assert {line: found for line in lines if (found := command_lines.mistakes(line))} == {}
 
 
 def test_what_is_generated_is_up_to_date() -> None:

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 import sys
 
-import typer
 import yaml
 
 from rocm_perf_lab.cli.main import COMMANDS, EXIT_CODES, PASS_THROUGH
 from rocm_perf_lab.cli.skill import FOLDER
+from support import command_lines
 
 TEXT = (FOLDER / "SKILL.md").read_text("utf-8")
 _, FRONT, BODY = TEXT.split("---\n", 2)
-
-
-def code() -> list[str]:
-    """Every command line in the text: in blocks, and in words set as code."""
-    blocks = re.findall(r"```sh\n(.*?)```", BODY, re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines()]
-    words = re.findall(r"`(rocm-perf [^`]+)`", re.sub(r"```.*?```", "", BODY, flags=re.DOTALL))
-    return [line for line in [*lines, *words] if line.startswith("rocm-perf")]
-
-
-def parameters(words: list[str]) -> tuple[set[str], int]:
-    """The options of a command, its subcommand's too, and how many words name the command."""
-    module = __import__(COMMANDS[words[0]][0], fromlist=["app"])
-    command = typer.main.get_command(module.app)
-    options = {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
-    known = getattr(command, "commands", {})
-    if not known or len(words) < 2 or words[1] not in known:
-        return options, 1
-    return options | {o for p in known[words[1]].params for o in (*p.opts, *p.secondary_opts)}, 2
 
 
 def test_the_front_matter_is_what_the_format_asks() -> None:
@@ -46,27 +26,16 @@ def test_the_front_matter_is_what_the_format_asks() -> None:
 
 
 def test_every_command_and_option_exists() -> None:
-    lines = code()
+    lines = command_lines.in_text(BODY)
     assert len(lines) > 20
-    for line in lines:
-        words = shlex.split(line, comments=True)[1:]
-        assert words[0] in COMMANDS, line
-        if words[0] in PASS_THROUGH:
-            continue
-        own = words[: words.index("--")] if "--" in words else words
-        options, named = parameters(own)
-        for word in own[named:]:
-            if word.startswith("--"):
-                assert word in options, f"{line}: no option {word}"
+    assert [mistake for line in lines for mistake in command_lines.mistakes(line)] == []
 
 
 def test_options_named_alone_belong_to_a_command() -> None:
-    everywhere = set()
+    everywhere: set[str] = set()
     for name in set(COMMANDS) - PASS_THROUGH:
-        everywhere |= parameters([name])[0]
-        command = typer.main.get_command(__import__(COMMANDS[name][0], fromlist=["app"]).app)
-        for sub in getattr(command, "commands", {}):
-            everywhere |= parameters([name, sub])[0]
+        for sub in (None, *command_lines.subcommands(name)):
+            everywhere |= command_lines.options(name, sub)
     for option in re.findall(r"`(--[\w-]+)", BODY):
         assert option in everywhere, option
 
