@@ -95,6 +95,8 @@ def help_of(command: str) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
         cli.main([*command.split(), "--help"])
+    if not out.getvalue().strip():
+        raise SystemExit(f"rocm-perf {command} --help printed nothing: is all of it installed?")
     return "\n".join(line.rstrip() for line in out.getvalue().strip().splitlines())
 
 

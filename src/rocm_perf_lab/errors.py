@@ -4,6 +4,7 @@ PerfLabError
 ├── GateFailed      1  a gate failed: regression, nothing accepted where one was demanded
 ├── UsageError      2  the command line cannot be carried out as written
 ├── BadInput        3  a file, database, trace or program is not what it must be
+│   └── TimedOut    3  a program was still running at its limit
 ├── MissingTool     4  a tool or device is missing
 └── Refused         5  refused for safety
 
@@ -33,6 +34,10 @@ class UsageError(PerfLabError):
 
 class BadInput(PerfLabError):
     exit_code = 3
+
+
+class TimedOut(BadInput):
+    pass
 
 
 class MissingTool(PerfLabError):

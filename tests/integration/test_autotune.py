@@ -18,9 +18,12 @@ from typing import Any
 import pytest
 
 from rocm_perf_lab.autotune import template
+from rocm_perf_lab.autotune.evaluation import Measurement
 from rocm_perf_lab.autotune.executors import DaskCluster
-from rocm_perf_lab.autotune.measure import Recipe, Task
+from rocm_perf_lab.autotune.measure import Recipe, Task, measure
+from rocm_perf_lab.autotune.metric import WALL, parse_metric
 from support.cli import complaint, rocm_perf
+from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
 
 LIMIT_S = 600  # of what ends by an event: it bounds a hang, a loaded machine stays far below
 
@@ -289,7 +292,7 @@ def test_a_result_that_went_with_its_worker_is_measured_again(
     )
     executor = DaskCluster(address)
     try:
-        task = Task({}, Recipe(template.parse(str(kernel / "kernel.sh"), "", frozenset()), "wall"))
+        task = Task({}, Recipe(template.parse(str(kernel / "kernel.sh"), "", frozenset()), WALL))
         executor.submit(7, task)
         (future,) = executor._futures.values()
         _until(lambda: future.status == "finished" or _ended(workers))
@@ -342,6 +345,42 @@ def test_the_tiled_gemm_is_tuned_on_the_virtual_mi300x(tmp_path: Path) -> None:
         tile, depth = 16 * line["parameters"]["EACH"], line["parameters"]["DEPTH"]
         assert line["static_features"]["lds_bytes"] >= depth * (2 * tile + 4) * 4
         assert line["runtime_features"]["vgpr_per_thread"] > 0
+
+
+@pytest.fixture(scope="module")
+def saxpy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need_virtual_gpu()
+    program = tmp_path_factory.mktemp("saxpy") / "saxpy"
+    hipcc("-O3", REPOSITORY / "examples" / "saxpy.cpp", "-o", program)
+    return program
+
+
+def on_the_virtual_gpu(command: str, metric: str, timeout_s: float = LIMIT_S) -> Measurement:
+    names = frozenset({"A"})
+    parsed = template.parse(command, "--cmd-template", names)
+    own = parse_metric(metric, names, shell=False)
+    return measure(Task({"A": 1}, Recipe(parsed, own, timeout_s=timeout_s, device="virtual")))
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    # x and y are read once; a lane takes four elements.
+    [("fabric_read_bytes", 2 * 4 * 65536), ("SQ_WAVES", 65536 / 4 / 64)],
+)
+def test_any_number_of_a_profile_can_be_made_small(
+    saxpy: Path, metric: str, expected: float
+) -> None:
+    found = on_the_virtual_gpu(f"{saxpy} -n 65536", metric)
+    assert found.reason is None
+    assert found.samples_ms == pytest.approx((expected,), rel=0.02)
+
+
+def test_a_program_that_outlives_its_limit_is_a_timeout(saxpy: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "slow.sh"
+    slow.write_text(f"#!/bin/sh\n{saxpy} -n 4096\nsleep 60\n")
+    slow.chmod(0o755)
+    found = on_the_virtual_gpu(f"{slow} {{A}}", "runtime", timeout_s=1.5)
+    assert (found.status, found.samples_ms) == ("timeout", ())
 
 
 def recordings() -> list[Path]:

@@ -17,10 +17,11 @@ import pytest
 
 from rocm_perf_lab.autotune import gpu_lock, recorded, results_cache, template
 from rocm_perf_lab.autotune.evaluation import Measurement
+from rocm_perf_lab.autotune.job import parse_budget
 from rocm_perf_lab.autotune.measure import Recipe, Task, measure
+from rocm_perf_lab.autotune.metric import parse_metric
 from rocm_perf_lab.autotune.results_cache import ResultsCache
 from rocm_perf_lab.autotune.template import Template
-from rocm_perf_lab.cli.autotune import parse_budget
 from rocm_perf_lab.collect import process
 from rocm_perf_lab.errors import BadInput, Refused, UsageError
 
@@ -91,7 +92,7 @@ def recipe(
 
     return Recipe(
         parsed(command, "--cmd-template"),
-        metric if metric == "wall" else parsed(metric, "--metric"),
+        parse_metric(metric, frozenset({"A"}), shell=False),
         build=None if build is None else parsed(build, "--build"),
         verify=None if verify is None else parsed(verify, "--verify"),
         timeout_s=timeout_s,

@@ -98,6 +98,7 @@ class KernelRoofline:
     plausibility: tuple[str, ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    counters: Mapping[str, float] = field(default_factory=dict)  # as counted, over all instances
 
     @property
     def reason(self) -> str | None:
@@ -221,6 +222,7 @@ def _kernel(
         plausibility=tuple(dict.fromkeys(plausibility)),
         reasons=reasons,
         notes=kernel.notes,
+        counters={n: r.total for p in reversed(kernel.passes) for n, r in p.readings.items()},
     )
 
 

@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 import math
+import platform
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 
+from rocm_perf_lab import __version__
 from rocm_perf_lab.autotune.evaluation import Evaluation
+from rocm_perf_lab.autotune.job import Request
 from rocm_perf_lab.autotune.polynomial import Quality
 from rocm_perf_lab.autotune.search import PRUNING, RANKS
 from rocm_perf_lab.autotune.space import Space
 from rocm_perf_lab.autotune.tune import Job, Tuned
+from rocm_perf_lab.device.discover import rocm_version
 from rocm_perf_lab.schema import autotune as schema
-from rocm_perf_lab.schema.common import Provenance
+from rocm_perf_lab.schema.common import DeviceInfo, Provenance
 from rocm_perf_lab.statistics import median
+from rocm_perf_lab.workflow.provenance import command_line
 
 GOOD_R2 = 0.75
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the command line said, for the record."""
-
-    budget: str
-    metric: str
-
-
-def document(
-    job: Job, tuned: Tuned, asked: Asked, provenance: Provenance
-) -> schema.AutotuneDocument:
+def document(request: Request, job: Job, tuned: Tuned, started: str) -> schema.AutotuneDocument:
     best = tuned.best
     model = _model(tuned)
     warnings = _warnings(job, tuned, model)
     optimum = job.recorded.optimum_ms() if job.recorded else None
     return schema.AutotuneDocument(
-        provenance=provenance,
+        provenance=_provenance(job, tuned.evaluations, started),
         search_space_size=job.space.size,
         evaluated_configs=len(tuned.evaluations),
         best_config=_best(best) if best else None,
@@ -45,8 +39,9 @@ def document(
         warnings=warnings,
         strategy=job.plan.strategy,
         seed=job.plan.seed,
-        budget=asked.budget,
-        metric=asked.metric,
+        budget=request.budget,
+        metric=job.recipe.metric.text if job.recipe else "recorded",
+        unit=job.recipe.metric.unit if job.recipe else "ms",
         simulated=job.recorded is not None,
         interrupted=tuned.stopped is not None,
         optimum_fraction=optimum / best.time_ms if optimum and best and best.time_ms else None,
@@ -57,6 +52,25 @@ def document(
             schema.ConvergencePoint(evaluated=n, runtime_ms=ms) for n, ms in tuned.convergence
         ],
         influence=influence(job.space, tuned.evaluations),
+    )
+
+
+def _provenance(job: Job, evaluations: list[Evaluation], started: str) -> Provenance:
+    devices = [e.measurement.device for e in evaluations if e.measurement.device]
+    seen = devices[0] if devices else {}
+    name = seen.get("name") or (job.recorded.device if job.recorded else None)
+    # A replay gives the same bytes every time.
+    replay = job.recorded is not None
+    return Provenance(
+        tool_version=__version__,
+        command=command_line(),
+        started=None if replay else started,
+        host=None if replay else platform.node(),
+        device=DeviceInfo(
+            kind=seen.get("kind", "unknown"), name=name, architecture=seen.get("architecture")
+        ),
+        rocm=seen.get("rocm") or (None if replay else rocm_version()),
+        inputs=[],
     )
 
 

@@ -6,11 +6,9 @@ Everything here is plain data in and out, so that a measurement can travel to an
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import scratch
-from rocm_perf_lab.autotune import code_object, gpu_lock
+from rocm_perf_lab.autotune import code_object, gpu_lock, profile_worker
 from rocm_perf_lab.autotune.evaluation import Measurement
+from rocm_perf_lab.autotune.metric import Metric
 from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.autotune.template import Template
 from rocm_perf_lab.collect import process
 from rocm_perf_lab.device import discover
-from rocm_perf_lab.errors import BadInput, MissingTool
+from rocm_perf_lab.errors import BadInput, MissingTool, TimedOut
 
-METRICS = ("runtime", "wall")
 _OUT_OF_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -46,7 +44,7 @@ class Recipe:
     """How every configuration is built, run, verified and timed."""
 
     command: Template
-    metric: str | Template  # runtime, wall, or a command that prints milliseconds
+    metric: Metric
     build: Template | None = None
     verify: Template | None = None
     timeout_s: float = 300.0
@@ -96,7 +94,7 @@ def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:
         "gpu": task.gpu if task.gpu is not None else "0",
     }
     environment = _environment(task.gpu)
-    chosen = None if recipe.metric == "runtime" else plain_device(recipe.device)
+    chosen = None if recipe.metric.profiled else plain_device(recipe.device)
     if chosen is not None and chosen.kind == "virtual":
         whole = discover.environment_for(chosen, recipe.device)
         environment |= {k: v for k, v in whole.items() if os.environ.get(k) != v}
@@ -126,17 +124,18 @@ def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:
 
         lock = (held.descriptor,)
         for repeat in range(recipe.repeats):
-            if recipe.metric == "runtime":
+            if recipe.metric.profiled:
                 found = _profiled(task, values, folder, environment, started, lock)
-                samples += found["samples"]
-                features, device = found["features"], found["device"]
+                assert found.value is not None
+                samples.append(found.value)
+                features, device = found.features, found.device
             else:
                 done = _plain(task, values, log, environment, started, lock)
-                if recipe.metric == "wall":
+                if recipe.metric.command is None:
                     samples.append(done.wall_ms)
             if repeat == 0 and task.verify and recipe.verify is not None:
                 _verify(recipe, values, folder, log, environment, started)
-            if isinstance(recipe.metric, Template):
+            if recipe.metric.command is not None:
                 samples.append(_metric(recipe, values, folder, log, environment, started))
     return Measurement("ok", tuple(samples), None, features, static, device)
 
@@ -181,11 +180,11 @@ def _metric(
     environment: Mapping[str, str],
     on_start: OnStart,
 ) -> float:
-    assert isinstance(recipe.metric, Template)
+    reader = recipe.metric.command
+    assert reader is not None
     done = _run(
-        recipe.metric, values, folder / "metric.txt", environment, recipe.timeout_s, on_start,
-        stdin=log,
-    )  # fmt: skip
+        reader, values, folder / "metric.txt", environment, recipe.timeout_s, on_start, stdin=log
+    )
     if not done.ok:
         raise _stop(done, "failed", "the metric command", recipe.timeout_s)
     numbers = _NUMBER.findall(done.tail(1))
@@ -202,51 +201,45 @@ def _profiled(
     environment: Mapping[str, str],
     on_start: OnStart,
     lock: tuple[int, ...],
-) -> dict[str, Any]:
-    """One `rocm-perf profile` in a process of its own: it can be limited, killed and placed."""
+) -> profile_worker.Answer:
     recipe = task.recipe
-    program, *arguments = recipe.command.fill(values)
     out = Path(tempfile.mkdtemp(prefix="profile-", dir=folder))
-    command = [
-        sys.executable, "-m", "rocm_perf_lab", "profile", program, "--json", "--runs", "1",
-        "--no-counters", "--timeout", str(recipe.timeout_s), "--device", recipe.device,
-        "--out", str(out / "runs"), "--", *arguments,
-    ]  # fmt: skip
-    log = out / "profile.txt"
-    # A warm-up and a timing run, each with the limit, and the profiler's own start.
-    limit = 2 * recipe.timeout_s + 30
+    metric = recipe.metric
+    request = profile_worker.Request(
+        recipe.command.fill(values),
+        metric.text,
+        list(metric.counters),
+        recipe.timeout_s,
+        recipe.device,
+    )
+    command = profile_worker.ask(out, request)
+    # A warm-up, a timing run and a counter pass, each with the limit, and the profiler's own start.
+    limit = (3 if metric.counters else 2) * recipe.timeout_s + 30
     try:
-        done = process.run(command, log, environment, limit, keep_open=lock, on_start=on_start)
+        done = process.run(
+            command, out / "worker.txt", environment, limit, keep_open=lock, on_start=on_start
+        )
     except OSError as error:
-        raise _Stop("failed", f"cannot run rocm-perf profile: {error.strerror}") from None
-    text = log.read_text("utf-8", "replace")
-    for said in out.glob("runs/*/logs/warm-up.txt"):
+        raise _Stop("failed", f"cannot run the profiler: {error.strerror}") from None
+    said = out / profile_worker.RUN / "logs" / "warm-up.txt"
+    if said.exists():
         shutil.copyfile(said, Path(values["log"]))  # the program's own output, for --verify
-    if done.exit_code == MissingTool.exit_code:
+    found = profile_worker.answer(out)
+    if found is None:
+        raise _stop(done, "failed", "the profile", limit)
+    if found.error == MissingTool.__name__:
         # No profiler or no device: no configuration could be measured.
         raise MissingTool(
-            f"--metric runtime cannot be measured here: {_last(done)}",
+            f"--metric {metric.text} cannot be measured here: {found.message}",
             hint="use --metric wall, or a command that prints milliseconds",
         )
-    if not done.ok:
-        status = "timeout" if "was still running after" in text else "failed"
-        raise _stop(done, status, "the profile", limit)
-    try:
-        document = json.loads(text[text.index("\n{") + 1 if not text.startswith("{") else 0 :
-                                   text.rindex("\n}") + 2])  # fmt: skip
-        milliseconds = float(document["runtime_ms"])
-    except (ValueError, KeyError, TypeError):
-        raise _Stop("failed", f"the profile gave no runtime: {done.tail(2)}") from None
-    occupancy, resources = document.get("occupancy") or {}, document.get("resources") or {}
-    features = {
-        "vgpr_per_thread": resources.get("vgpr_per_thread"),
-        "lds_bytes": resources.get("lds_bytes"),
-        "scratch_bytes": resources.get("scratch_bytes"),
-        "occupancy": occupancy.get("theoretical"),
-    }
-    provenance = document.get("provenance") or {}
-    device = {**(provenance.get("device") or {}), "rocm": provenance.get("rocm")}
-    return {"samples": [milliseconds], "features": features, "device": device}
+    if found.error is not None:
+        status = "timeout" if found.error == TimedOut.__name__ else "failed"
+        if status == "failed" and _OUT_OF_RESOURCES.search(found.hint):
+            status = "out_of_resources"
+        last = " ".join(found.hint.split())[-200:]
+        raise _Stop(status, f"{found.message}: {last}"[:400])
+    return found
 
 
 def _run(

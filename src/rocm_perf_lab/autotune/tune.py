@@ -18,7 +18,6 @@ from rocm_perf_lab.autotune.recorded import RecordedSpace
 from rocm_perf_lab.autotune.results_cache import ResultsCache
 from rocm_perf_lab.autotune.search import Plan, Search, Suggestion
 from rocm_perf_lab.autotune.space import Configuration, Space
-from rocm_perf_lab.autotune.template import Template
 
 _POLL_S = 0.5
 _LEADERS = 5
@@ -36,6 +35,7 @@ class Progress:
     elapsed_s: float
     left_s: float | None
     phase: str
+    unit: str = "ms"
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,9 @@ class _Run:
         elif budget and done:
             left = elapsed / done * (budget - done)
         best = self.result.best
-        self.job.tell(Progress(done, budget, best.time_ms if best else None, elapsed, left, phase))
+        unit = self.job.recipe.metric.unit if self.job.recipe else "ms"
+        best_ms = best.time_ms if best else None
+        self.job.tell(Progress(done, budget, best_ms, elapsed, left, phase, unit))
 
 
 def _same(leaders: list[Evaluation]) -> bool:
@@ -241,9 +243,7 @@ def _executor(job: Job) -> Executor:
 def _files(recipe: Recipe, parameters: Configuration) -> dict[str, str]:
     """Hashes of the files the commands name: a rebuilt program is another program."""
     values: dict[str, Any] = {**parameters, "workdir": "", "log": "", "gpu": "0"}
-    templates = [recipe.command, recipe.build, recipe.verify]
-    if isinstance(recipe.metric, Template):
-        templates.append(recipe.metric)
+    templates = [recipe.command, recipe.build, recipe.verify, recipe.metric.command]
     found = {}
     for template in templates:
         for argument in template.fill(values) if template else ():

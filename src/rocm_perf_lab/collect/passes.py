@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf_lab.collect import process, rocprofv3
-from rocm_perf_lab.errors import BadInput, MissingTool
+from rocm_perf_lab.errors import BadInput, MissingTool, TimedOut
 
 Tell = Callable[[str], None]
 
@@ -215,7 +215,8 @@ def _failure(job: Job, outcome: process.Outcome, where: str) -> BadInput:
         hint += "\n  a longer limit: --timeout SECONDS"
     elif not outcome.ok:
         hint += "\n  --ignore-failure profiles it nevertheless"
-    return BadInput(f"{program} {outcome.sentence(job.timeout_s)} {where}", hint=hint)
+    kind = TimedOut if outcome.exit_code is None else BadInput
+    return kind(f"{program} {outcome.sentence(job.timeout_s)} {where}", hint=hint)
 
 
 def _disk(folder: Path, number: int, tail: str = "") -> BadInput:

@@ -33,6 +33,15 @@ def devices(topology: Path = TOPOLOGY, driver: Path = DRIVER) -> tuple[Device, .
     return (*hardware(topology, driver), *virtual())
 
 
+def rocm_version() -> str | None:
+    """Of the ROCm that is installed, as it says itself."""
+    path = Path(os.environ.get("ROCM_PATH") or "/opt/rocm") / ".info" / "version"
+    try:
+        return path.read_text("utf-8").strip()[:80]
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
 def hardware(topology: Path = TOPOLOGY, driver: Path = DRIVER) -> tuple[Device, ...]:
     """AMD GPUs from the driver's topology; no ROCm tool is needed to see them."""
     if not topology.is_dir():

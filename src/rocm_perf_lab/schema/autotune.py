@@ -110,6 +110,10 @@ class AutotuneDocument(Document):
     seed: int
     budget: str
     metric: str
+    unit: str = Field(
+        default="ms",
+        description="of the metric: fields called runtime_ms, samples_ms, … hold its values",
+    )
     simulated: bool
     interrupted: bool
     optimum_fraction: float | None = Field(

@@ -111,6 +111,9 @@ class RooflineKernel(Model):
     metrics_table: list[MetricRow] = Field(
         default=[], description="the same as a table, with what follows from the launch"
     )
+    counters: dict[str, float] = Field(
+        default={}, description="as counted, per dispatch, over all instances; `_sum` left off"
+    )
     plausibility: list[str] = Field(description="what was impossible or remarkable")
     reasons: dict[str, str] = Field(description="field -> why it is null")
     notes: list[str]
@@ -188,6 +191,7 @@ def _kernel(k: KernelRoofline, table: Sequence[Row]) -> RooflineKernel:
         bound_by=k.bound_by,
         metrics_table=metric_rows(table),
         metrics={n: _metric(v) for n, v in k.metrics.items() if n not in k.flops_by_type},
+        counters=dict(sorted(k.counters.items())),
         plausibility=list(k.plausibility),
         reasons=dict(k.reasons),
         notes=list(k.notes),

@@ -44,6 +44,7 @@ class Options:
     counters: bool = True
     att: bool = False
     details: bool = False
+    want: tuple[str, ...] | None = None  # metrics or counters; None: those the verdicts need
     choices: Choices = field(default_factory=Choices)
     timeout_s: float = 600.0
     device: str = "auto"
@@ -168,7 +169,7 @@ def _collect(
         if gpu is None:
             got.notes.append("No counters were collected: this GPU's architecture is not known.")
         else:
-            groups = counter_groups(gpu.architecture, details=options.details)
+            groups = counter_groups(gpu.architecture, options.want, options.details)
             done = passes.CounterPasses()
             try:
                 passes.counter_passes(job, profiler, groups, kernel, done)
