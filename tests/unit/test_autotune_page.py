@@ -6,13 +6,13 @@ import re
 
 from rocm_perf_lab.autotune import document, space
 from rocm_perf_lab.autotune.evaluation import Evaluation, Measurement
+from rocm_perf_lab.autotune.job import Request
 from rocm_perf_lab.autotune.recorded import Record, RecordedSpace
 from rocm_perf_lab.autotune.search import Plan
 from rocm_perf_lab.autotune.tune import Job, tune
 from rocm_perf_lab.report import autotune_page as page
 from rocm_perf_lab.report.charts.convergence import convergence
 from rocm_perf_lab.schema.autotune import AutotuneDocument
-from rocm_perf_lab.schema.common import DeviceInfo, Provenance
 
 NASTY = "<script>alert('x')</script>"
 
@@ -25,17 +25,7 @@ def result(times: list[float | None]) -> AutotuneDocument:
         Record("ok", (t,), t) if t is not None else Record("failed", (), None) for t in times
     )
     job = Job(rows, Plan("auto", len(times), 0), recorded=RecordedSpace(rows, records, NASTY, None))
-    provenance = Provenance(
-        tool_version="0",
-        command=[],
-        started=None,
-        host=None,
-        device=DeviceInfo(kind="unknown", name=NASTY, architecture=None),
-        rocm=None,
-        inputs=[],
-    )
-    asked = document.Asked(budget="100%", metric="recorded")
-    return document.document(job, tune(job), asked, provenance)
+    return document.document(Request(budget="100%"), job, tune(job), started="")
 
 
 def test_names_and_values_are_text_not_markup() -> None:
