@@ -137,10 +137,18 @@ void exit_check(int status, void*) {
   }
 }
 
+// Nor must one whose settings were wrong; hsa_init, which takes no arguments, has said so.
+void refused_exit(int status, void*) {
+  if (status != 0 || forked()) return;
+  std::fflush(nullptr);
+  _exit(2);
+}
+
 void start(Runtime& rt) {
   pthread_atfork(nullptr, nullptr, [] { g_forked = true; });
-  if (hsa_init() != HSA_STATUS_SUCCESS) {
+  if (const hsa_status_t status = hsa_init(); status != HSA_STATUS_SUCCESS) {
     rt.status = hipErrorNoDevice;
+    if (status == HSA_STATUS_ERROR_INVALID_ARGUMENT) on_exit(refused_exit, nullptr);
     return;
   }
   hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &rt.timestamp_hz);

@@ -15,8 +15,10 @@ import pytest
 
 from rocm_perf_lab.cli import main as cli
 from rocm_perf_lab.cli import settings
+from rocm_perf_lab.errors import UsageError
 from support import fake_rocprofv3
 from support.cli import complaint, rocm_perf
+from support.hip_build import build, need_virtual_gpu
 
 # Longer than anything here takes on a busy machine; what waits to be killed waits longer still.
 PATIENCE_S = 180
@@ -122,6 +124,58 @@ def test_a_misspelt_variable_is_an_error_before_anything_runs(
     done = rocm_perf("run", "/bin/touch", touch, cwd=tmp_path, env={variable: value})
     assert words in complaint(done, 2)
     assert not touch.exists()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ROCM_PERF_VIRTUAL_THREADS", "abc"),
+        ("ROCM_PERF_VIRTUAL_THREADS", "1025"),
+        ("ROCM_PERF_VIRTUAL_THREADS", "1024"),
+        ("ROCM_PERF_VIRTUAL_THREAD", "2"),
+        ("ROCM_PERF_VIRTAUL_WAVES", "2"),
+        ("ROCM_PERF_VIRTUAL_MAX_INSTRUCTION", "2"),
+        ("ROCM_PERF_BOUNDS", "page"),
+        ("ROCM_PERF_DEVISE", "virtual"),
+        ("ROCM_PERF_VIRTUAL_BOUNDS", "Page"),
+        ("ROCM_PERF_VIRTUAL_BOUNDS", "page"),
+        ("ROCM_PERF_VIRTUAL_MEMORY", "8GB"),
+        ("ROCM_PERF_VIRTUAL_MEMORY", "8G"),
+        ("ROCM_PERF_VIRTUAL_TIMING", "modell"),
+        ("ROCM_PERF_OF_ANOTHER_TOOL", "x"),
+    ],
+)
+def test_a_program_started_by_hand_says_what_the_command_says(
+    tiny_program: Path, variable: str, value: str
+) -> None:
+    told = ""
+    try:
+        settings.check({variable: value})
+    except UsageError as error:
+        told = f"{error.message}: {error.hint}" if error.hint else error.message
+    environment = {**os.environ, variable: value}
+    done = subprocess.run(
+        [tiny_program], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    if told:
+        assert done.stderr == f"rocm-perf: {told}\n"
+        assert (done.stdout, done.returncode) == ("hipErrorNoDevice\n", 2)
+    else:
+        assert (done.stderr, done.stdout, done.returncode) == ("", "hipSuccess\n", 0)
+
+
+@pytest.fixture(scope="session")
+def tiny_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """It asks for memory, prints the answer, and thinks all is well."""
+    need_virtual_gpu()
+    text = """
+        #include <hip/hip_runtime.h>
+        #include <cstdio>
+        int main() {
+          int* data;
+          std::puts(hipGetErrorName(hipMalloc(&data, 64)));
+        }"""
+    return build(tmp_path_factory.mktemp("tiny"), text)
 
 
 def test_every_variable_the_code_reads_is_known() -> None:

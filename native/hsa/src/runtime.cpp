@@ -9,6 +9,7 @@
 #include "codeobject/architecture.h"
 #include "hsa_impl.h"
 #include "queues.h"
+#include "settings.h"
 #include "signals.h"
 
 namespace {
@@ -109,7 +110,8 @@ gpu::AddressSpace& Runtime::memory() {
 
 Runtime* Runtime::get() { return instance.load(std::memory_order_acquire); }
 
-Runtime::Runtime() {
+Runtime::Runtime() : error_(wrong_setting()) {
+  if (!error_.empty()) return;
   auto cpu = std::make_unique<Agent>();
   cpu->cpu_name = cpu_model();
   for (Pool::Kind kind : {Pool::Kind::Fine, Pool::Kind::Kernarg, Pool::Kind::Coarse}) cpu->pools.push_back(std::make_unique<Pool>(cpu.get(), kind));
@@ -131,7 +133,7 @@ hsa_status_t Runtime::acquire() {
     std::unique_ptr<Runtime> made(new Runtime);
     if (!made->error_.empty()) {
       std::fprintf(stderr, "rocm-perf: %s\n", made->error_.c_str());
-      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     tables().reset();
     instance.store(made.release(), std::memory_order_release);

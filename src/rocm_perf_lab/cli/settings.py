@@ -1,14 +1,21 @@
-"""Our environment variables: misspelt names and values are errors before anything runs."""
+"""Our environment variables: misspelt names and values are errors before anything runs.
+
+The virtual GPU's libraries check them too, for programs that are started by hand, by the same table:
+`python -m rocm_perf_lab.cli.settings FILE` writes it as C++ when the native part is configured.
+"""
 
 from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from rocm_perf_lab.errors import UsageError, plain
 
-# name -> (what it takes, in words; a pattern for it, or None: anything)
+# name -> (what it takes, in words; a pattern for it, or None: anything). Patterns mean the same to
+# Python and to C++.
 VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_DEBUG": ("0 or 1", r"[01]?"),
     "ROCM_PERF_DEVICE": ("a device's name", None),
@@ -25,16 +32,18 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_TOOLCHAIN": ("rocm, clang, ziglang or a program", None),
     "ROCM_PERF_VIRTUAL_BARRIER": ("strict or hardware", r"(strict|hardware)?"),
     "ROCM_PERF_VIRTUAL_BOUNDS": ("strict or page", r"(strict|page)?"),
-    "ROCM_PERF_VIRTUAL_CLOCK": ("host or model", r"(host|model)?"),
     "ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS": ("a whole number", r"\d{0,19}"),
     "ROCM_PERF_VIRTUAL_MEMORY": ("bytes, like 8G", r"(\d+[KMGT]?)?"),
     "ROCM_PERF_VIRTUAL_REPEATS": ("run or skip", r"(run|skip)?"),
-    "ROCM_PERF_VIRTUAL_TIMING": ("what docs/run.md says", None),
+    "ROCM_PERF_VIRTUAL_TIMING": ("emulation or model", r"(emulation|model)?"),
     "ROCM_PERF_VIRTUAL_WAVES": ("a whole number", r"\d{0,9}"),
-    "ROCM_PERF_VIRTUAL_THREADS": ("a whole number from 1 to 1024", r"(0*[1-9]\d{0,3})?"),
+    "ROCM_PERF_VIRTUAL_THREADS": (
+        "a whole number from 1 to 1024",
+        r"(0*([1-9]\d{0,2}|10[01]\d|102[0-4]))?",
+    ),
 }
 _PREFIX = "ROCM_PERF_"
-_MAX_THREADS = 1024
+_NEAR = 0.8
 
 
 def check(environment: Mapping[str, str]) -> None:
@@ -43,7 +52,7 @@ def check(environment: Mapping[str, str]) -> None:
             continue
         if name not in VARIABLES:
             own = [known.removeprefix(_PREFIX) for known in VARIABLES]
-            near = difflib.get_close_matches(name.removeprefix(_PREFIX), own, n=1, cutoff=0.8)
+            near = difflib.get_close_matches(name.removeprefix(_PREFIX), own, n=1, cutoff=_NEAR)
             if near:
                 raise UsageError(
                     f"{plain(name)} is no variable of rocm-perf",
@@ -51,8 +60,29 @@ def check(environment: Mapping[str, str]) -> None:
                 )
             continue  # somebody else's, or of another version
         takes, pattern = VARIABLES[name]
-        wrong = pattern is not None and re.fullmatch(pattern, value, re.IGNORECASE) is None
-        if name.endswith("_THREADS") and value.isdigit():
-            wrong |= int(value) > _MAX_THREADS
-        if wrong:
+        if pattern is not None and re.fullmatch(pattern, value) is None:
             raise UsageError(f"{name}={plain(value)[:60]}: it takes {takes}")
+
+
+def main(output: Path) -> None:
+    rows = [
+        f'{{"{name}", "{takes}", ' + ("nullptr" if pattern is None else f'R"({pattern})"') + "},"
+        for name, (takes, pattern) in sorted(VARIABLES.items())
+    ]
+    text = "\n".join(
+        [
+            "// Written by rocm_perf_lab.cli.settings; do not edit.",
+            f'constexpr std::string_view kPrefix = "{_PREFIX}";',
+            f"constexpr double kNear = {_NEAR};",
+            "constexpr Setting kSettings[] = {",
+            *rows,
+            "};",
+            "",
+        ]
+    )
+    if not output.exists() or output.read_text(encoding="utf-8") != text:
+        output.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
