@@ -76,32 +76,24 @@ def _provenance(job: Job, evaluations: list[Evaluation], started: str) -> Proven
 
 def _best(best: Evaluation) -> schema.BestConfig:
     assert best.time_ms is not None
-    return schema.BestConfig(
-        parameters=best.parameters,
+    return schema.BestConfig.of(
+        best,
         runtime_ms=best.time_ms,
         samples=len(best.measurement.samples_ms),
-        cv=best.cv,
         ci95_ms=best.interval_ms(),
-        stable=best.stable,
     )
 
 
 def _line(e: Evaluation) -> schema.EvaluationLine:
-    return schema.EvaluationLine.model_validate(
-        {
-            "parameters": e.parameters,
-            "status": e.measurement.status,
-            "runtime_ms": e.time_ms,
-            "samples_ms": list(e.measurement.samples_ms),
-            "cv": e.cv,
-            "stable": e.stable,
-            "phase": e.phase,
-            "member": e.member,
-            "cached": e.cached,
-            "reason": e.measurement.reason,
-            "runtime_features": e.measurement.runtime_features,
-            "static_features": e.measurement.static_features,
-        }
+    measured = e.measurement
+    return schema.EvaluationLine.of(
+        e,
+        status=measured.status,
+        runtime_ms=e.time_ms,
+        samples_ms=measured.samples_ms,
+        reason=measured.reason,
+        runtime_features=measured.runtime_features,
+        static_features=measured.static_features,
     )
 
 
@@ -120,23 +112,11 @@ def _model(tuned: Tuned) -> schema.ModelQuality:
             "by it, the search goes by the other members"
         )
     members = [("polynomial", quality), ("kernel", search.kernel_quality())]
-    return schema.ModelQuality(
-        r2=quality.r2,
-        residual_std=quality.residual_std,
-        rank_correlation=rank,
-        samples=quality.samples,
+    return schema.ModelQuality.of(
+        quality,
         may_prune=usable,
         reason=reason,
-        members=[
-            schema.MemberQuality(
-                name=name,
-                r2=q.r2,
-                rank_correlation=q.rank_correlation,
-                residual_std=q.residual_std,
-                samples=q.samples,
-            )
-            for name, q in members
-        ],
+        members=[schema.MemberQuality.of(q, name=name) for name, q in members],
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 
 import typer
 
@@ -31,7 +30,7 @@ def list_(
     found = discover.devices()
     default = discover.default_name(found)
     if json:
-        lines = [DeviceLine(**asdict(device)) for device in found]
+        lines = [DeviceLine.of(device) for device in found]
         sys.stdout.write(to_json(DeviceList(default=default, devices=lines)))
         return
     for device in found:

@@ -1,6 +1,6 @@
 """Our environment variables: misspelt names and values are errors before anything runs.
 
-The virtual GPU's libraries check them too, for programs that are started by hand, by the same table:
+The virtual GPU's libraries check them too, for programs started by hand, by the same table:
 `python -m rocm_perf_lab.cli.settings FILE` writes it as C++ when the native part is configured.
 """
 

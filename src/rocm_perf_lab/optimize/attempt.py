@@ -73,7 +73,7 @@ class Outcome:
             repairs=self.repairs,
             speedup=gate.speedup if gate else None,
             confidence_interval=finite(gate.interval) if gate else None,
-            resources=KernelResources(**asdict(self.resources)) if self.resources else None,
+            resources=KernelResources.of(self.resources) if self.resources else None,
             exact=self.checked.exact if self.checked and not self.checked.reason else None,
             input_sets=[s.name for s in self.checked.sets] if self.checked else [],
             seconds=round(self.seconds, 3),

@@ -8,7 +8,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from rocm_perf_lab.analyze.bottleneck import Evidence
 from rocm_perf_lab.analyze.evidence import KernelAnalysis
 from rocm_perf_lab.analyze.kernel_class import KernelClass, kernel_class
 from rocm_perf_lab.analyze.rules import Confidence, Label
@@ -119,16 +118,11 @@ def _kernel(a: KernelAnalysis, context: KernelContext) -> KernelVerdict:
         counted = fabric.reason if fabric else None
         why = a.roofline.reasons.get("flops") or counted or a.roofline.reason
         reasons["operational_intensity"] = why or "not counted"
-    return KernelVerdict(
+    return KernelVerdict.of(
+        a.verdict,
         bottleneck=a.verdict.label,
-        rule=a.verdict.rule,
-        confidence=a.verdict.confidence,
-        meaning=a.verdict.meaning,
-        evidence=[_evidence(e) for e in a.verdict.evidence],
-        next_steps=list(a.verdict.next_steps),
-        also=list(a.verdict.also),
-        missing=list(a.verdict.missing),
-        remarks=list(a.remarks),
+        evidence=[EvidenceItem.of(e, text=str(e)) for e in a.verdict.evidence],
+        remarks=a.remarks,
         kernel=a.name,
         kind=kernel_class(a.name),
         grid=context.grid,
@@ -145,21 +139,4 @@ def _kernel(a: KernelAnalysis, context: KernelContext) -> KernelVerdict:
         critical_path_score=context.critical_path_score,
         thread_trace=context.thread_trace,
         reasons=reasons,
-    )
-
-
-def _evidence(e: Evidence) -> EvidenceItem:
-    return EvidenceItem.model_validate(
-        {
-            "metric": e.metric,
-            "words": e.words,
-            "text": str(e),
-            "value": e.value,
-            "unit": e.unit,
-            "relation": e.relation,
-            "threshold": e.threshold,
-            "holds": e.holds,
-            "source": e.source,
-            "reason": e.reason,
-        }
     )

@@ -92,20 +92,11 @@ class RuleTexts(Model):
 
 
 def sourced(numbers: dict[str, Quantity]) -> dict[str, Sourced]:
-    return {
-        name: Sourced(value=q.value, unit=q.unit, kind=q.kind, source=q.source)
-        for name, q in numbers.items()
-    }
+    return {name: Sourced.of(quantity) for name, quantity in numbers.items()}
 
 
 def product(gpu: Gpu) -> Product:
-    return Product(
-        name=gpu.product or gpu.architecture,
-        compute_units=gpu.cu_count,
-        clock_mhz=gpu.clock_mhz,
-        datasheet=sourced(dict(gpu.datasheet)),
-        measured=sourced(dict(gpu.measured)),
-    )
+    return Product.of(gpu, name=gpu.product or gpu.architecture, compute_units=gpu.cu_count)
 
 
 def wave_limits(gpu: Gpu) -> dict[str, int | str | list[list[int]]]:
@@ -117,27 +108,19 @@ def wave_limits(gpu: Gpu) -> dict[str, int | str | list[list[int]]]:
 def rule_text(rule: Rule, rules: RuleSet) -> RuleText:
     def shown(conditions: tuple[Condition, ...]) -> list[RuleCondition]:
         return [
-            RuleCondition(
-                metric=c.metric,
-                meaning=rules.meanings[c.metric],
-                relation=c.relation,
-                threshold=c.threshold,
-                unit=rules.units[c.metric],
-            )
+            RuleCondition.of(c, meaning=rules.meanings[c.metric], unit=rules.units[c.metric])
             for c in conditions
         ]
 
     steps = [step.replace("{limiter}", "see below") for step in rule.next_steps]
     steps += [text.replace("{limiter}", name) for name, text in rule.limiter_steps.items()]
-    return RuleText(
+    return RuleText.of(
+        rule,
         rule=rule.name,
-        label=rule.label,
-        stage=rule.stage,
         meaning=rule.meaning.replace("{level}", "level of memory nearest its ceiling"),
         all=shown(rule.all),
         any=shown(rule.any),
         unless=shown(rule.unless),
         supports=shown(rule.supports),
-        confidence=rule.confidence,
         next_steps=steps,
     )

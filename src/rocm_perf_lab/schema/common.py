@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import Self
 
 SCHEMA_VERSION = "1.0"  # additive changes only
 
 
 class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def of(cls, finding: object, **otherwise: object) -> Self:
+        """The one way from a finding to what a file says of it.
+
+        Fields are the finding's attributes of the same name, parts of it likewise; `otherwise`
+        holds those that the file names or says otherwise.
+        """
+        return cls.model_validate(_Seen(finding, otherwise), from_attributes=True)
+
+    @classmethod
+    def unknown(cls, **known: object) -> Self:
+        """Nothing is known but this: what has no default is null."""
+        required = [name for name, field in cls.model_fields.items() if field.is_required()]
+        return cls.model_validate({**dict.fromkeys(required), **known})
+
+
+class _Seen:
+    def __init__(self, finding: object, otherwise: Mapping[str, object]) -> None:
+        self._finding, self._otherwise = finding, otherwise
+
+    def __getattr__(self, name: str) -> object:
+        if name in self._otherwise:
+            return self._otherwise[name]
+        return getattr(self._finding, name)
 
 
 class DeviceInfo(Model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from typing import Literal
 
 from pydantic import Field
@@ -120,8 +119,6 @@ class DagDocument(Document):
 
 
 def to_document(finding: DagFinding, provenance: Provenance) -> DagDocument:
-    fields = asdict(replace(finding, timeline=None))
-    del fields["timeline"]
-    if finding.scope == "serialised":
-        fields |= dict.fromkeys(("makespan_ns", "critical_path_ns", "replay_ns"))
-    return DagDocument.model_validate({"provenance": provenance, **fields})
+    unknown = ("makespan_ns", "critical_path_ns", "replay_ns")
+    nulls = dict.fromkeys(unknown) if finding.scope == "serialised" else {}
+    return DagDocument.of(finding, provenance=provenance, **nulls)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from pydantic import Field
 
 from rocm_perf_lab.arch.occupancy import Occupancy as Found
@@ -42,16 +40,8 @@ class Occupancy(Model):
 
 def to_occupancy(found: Found, threads: int | None = None) -> Occupancy:
     """`threads` is used where the finding has none."""
-    return Occupancy(
-        theoretical=found.theoretical,
-        limiter=found.limiter,
-        limiters=list(found.limiters),
-        waves_per_simd=found.waves_per_simd,
-        workgroups_per_domain=found.workgroups_per_domain,
-        limits=dict(found.limits),
-        steps={name: Step.model_validate(asdict(step)) for name, step in found.steps.items()},
+    return Occupancy.of(
+        found,
         together_waves_per_simd=found.together,
         threads_per_block=found.threads_per_block or threads,
-        wave_size=found.wave_size,
-        reason=found.reason,
     )

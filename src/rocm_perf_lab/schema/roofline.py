@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.analyze.keys import KernelKey
-from rocm_perf_lab.analyze.metrics import Value
 from rocm_perf_lab.analyze.metrics_table import SHARES, Row
 from rocm_perf_lab.analyze.roofline import KernelRoofline, Level, RooflineFinding
 from rocm_perf_lab.schema.common import Document, Model, Provenance
@@ -131,16 +130,8 @@ class RooflineDocument(Document):
 
 def metric_rows(rows: Sequence[Row]) -> list[MetricRow]:
     return [
-        MetricRow(
-            group=row.group,
-            name=row.name,
-            title=row.title,
-            value=row.value.value,
-            unit=row.value.unit,
-            share=row.name in SHARES,
-            reason=row.value.reason,
-            formula=row.value.formula,
-            counters=list(row.value.counters),
+        MetricRow.of(
+            row.value, group=row.group, name=row.name, title=row.title, share=row.name in SHARES
         )
         for row in rows
     ]
@@ -151,74 +142,35 @@ def to_document(
     provenance: Provenance,
     tables: Mapping[KernelKey, Sequence[Row]] | None = None,
 ) -> RooflineDocument:
-    return RooflineDocument(
+    return RooflineDocument.of(
+        finding,
         provenance=provenance,
-        architecture=finding.architecture,
-        product=finding.product,
-        ceilings_wanted=finding.ceilings_wanted,
-        ceilings=[
-            Ceiling(name=name, value=q.value, unit=q.unit, kind=q.kind, source=q.source)
-            for name, q in finding.ceilings.items()
-        ],
-        timed_by=finding.timed_by,
+        ceilings=[Ceiling.of(q, name=name) for name, q in finding.ceilings.items()],
         kernels=[_kernel(k, (tables or {}).get(k.key, ())) for k in finding.kernels],
-        notes=list(finding.notes),
     )
 
 
 def _kernel(k: KernelRoofline, table: Sequence[Row]) -> RooflineKernel:
-    return RooflineKernel(
+    return RooflineKernel.of(
+        k,
         kernel=k.key.name,
         grid=k.key.grid,
         block=k.key.workgroup,
         lds_bytes=k.key.lds_bytes,
-        dispatches=k.dispatches,
         counted_dispatches=k.covered,
         mean_time_ms=k.mean_ns / 1e6,
-        flops=k.flops,
-        flops_by_type={name: _metric(v) for name, v in k.flops_by_type.items()},
         bytes_by_level={name: _level(level) for name, level in k.levels.items()},
-        operational_intensity=k.operational_intensity,
-        achieved_gflops=k.achieved_gflops,
-        achieved_bandwidth_gbps=k.achieved_bandwidth_gbps,
-        compute_roof_gflops=k.compute_roof_gflops,
         compute_roof_type=k.compute_roof_pipe,
-        compute_peak_gflops=k.compute_peak_gflops,
-        compute_fraction=k.compute_fraction,
-        ridge_point=k.ridge_point,
-        roofline_position=k.roofline_position,
-        fraction_of_roof=k.fraction_of_roof,
-        bound_by=k.bound_by,
         metrics_table=metric_rows(table),
-        metrics={n: _metric(v) for n, v in k.metrics.items() if n not in k.flops_by_type},
+        metrics={n: v for n, v in k.metrics.items() if n not in k.flops_by_type},
         counters=dict(sorted(k.counters.items())),
-        plausibility=list(k.plausibility),
-        reasons=dict(k.reasons),
-        notes=list(k.notes),
-    )
-
-
-def _metric(v: Value) -> Metric:
-    return Metric(
-        value=v.value, unit=v.unit, reason=v.reason, formula=v.formula, counters=list(v.counters)
     )
 
 
 def _level(level: Level) -> MemoryLevel:
-    return MemoryLevel(
-        bytes=level.bytes,
-        read_bytes=level.read_bytes,
-        write_bytes=level.write_bytes,
+    return MemoryLevel.of(
+        level,
         achieved_bandwidth_gbps=level.gbps,
-        ceiling_gbps=level.ceiling_gbps,
         fraction_of_ceiling=level.fraction,
-        fraction_of_datasheet=level.fraction_of_datasheet,
-        served_by=level.served_by,
-        ceilings_gbps=dict(level.ceilings),
-        hbm_share=level.hbm_share,
-        operational_intensity=level.operational_intensity,
-        ridge_point=level.ridge_point,
-        position=level.position,
-        reason=level.reason,
-        note=level.note,
+        ceilings_gbps=level.ceilings,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from pydantic import Field
 
@@ -201,34 +200,14 @@ class ThreadTraceDocument(Document):
 
 def to_summary(finding: ThreadTraceFinding) -> ThreadTraceSummary:
     """The section of analysis.json."""
-    fields = set(ThreadTraceSummary.model_fields)
-    return ThreadTraceSummary.model_validate(
-        {name: value for name, value in _plain(finding).items() if name in fields}
-    )
+    return ThreadTraceSummary.of(finding)
 
 
 def to_document(
     findings: Sequence[ThreadTraceFinding], provenance: Provenance
 ) -> ThreadTraceDocument:
-    traces = [
-        ThreadTraceDetail.model_validate({**_plain(f), "instructions": _instructions(f)})
-        for f in findings
-    ]
+    traces = [ThreadTraceDetail.of(f, instructions=_instructions(f)) for f in findings]
     return ThreadTraceDocument(provenance=provenance, traces=traces)
-
-
-def _plain(finding: ThreadTraceFinding) -> dict[str, object]:
-    """Everything but the columns of lines."""
-    fields = (name for name in ThreadTraceFinding.__dataclass_fields__ if name != "lines")
-    return {name: _value(getattr(finding, name)) for name in fields}
-
-
-def _value(value: object) -> object:
-    if isinstance(value, tuple):
-        return [_value(item) for item in value]
-    if hasattr(value, "__dataclass_fields__"):
-        return asdict(value)  # type: ignore[call-overload]
-    return dict(value) if isinstance(value, dict) else value
 
 
 def _instructions(finding: ThreadTraceFinding) -> list[Instruction]:

@@ -33,26 +33,8 @@ class TimelineDocument(Document):
 
 
 def to_document(found: Timeline, provenance: Provenance) -> TimelineDocument:
-    return TimelineDocument(
-        provenance=provenance,
-        span_ns=found.span_ns,
-        names=list(found.names),
-        kernel_names=found.kernel_names,
-        copy_names=found.copy_names,
-        lanes=[
-            TimelineLane(
-                label=lane.label,
-                is_copy=lane.is_copy,
-                operations=lane.operations,
-                busy_ns=lane.busy_ns,
-                blocks=_rows(lane.blocks),
-            )
-            for lane in found.lanes
-        ],
-        lanes_left_out=found.lanes_left_out,
-        path=_rows(found.path),
-        merged_below_ns=found.merged_below_ns,
-    )
+    lanes = [TimelineLane.of(lane, blocks=_rows(lane.blocks)) for lane in found.lanes]
+    return TimelineDocument.of(found, provenance=provenance, lanes=lanes, path=_rows(found.path))
 
 
 def _rows(b: Blocks) -> list[Block]:

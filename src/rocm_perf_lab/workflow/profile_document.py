@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from rocm_perf_lab.analyze.bottleneck import Verdict, judge
 from rocm_perf_lab.analyze.evidence import KernelAnalysis, access_remarks, gather
@@ -71,14 +70,7 @@ def profile_document(
         thread_trace=shown,
         metrics=roofline.metric_rows(tables.get(main_roof.key, ())) if main_roof else [],
         operators=[
-            profile.OperatorShare(
-                name=o.name,
-                calls=o.calls,
-                launches=o.launches,
-                device_ms=o.device_ns / 1e6,
-                share=o.share,
-            )
-            for o in findings.operators
+            profile.OperatorShare.of(o, device_ms=o.device_ns / 1e6) for o in findings.operators
         ],
         kernels=kernels,
         reasons=reasons,
@@ -101,29 +93,13 @@ def _gpu(gpu: Gpu | None, agent: Agent | None, roof: KernelRoofline | None) -> p
 
 def _where(found: RunTime) -> profile.WhereTheTimeGoes:
     words = {name: text for name, _, text in PARTS}
-    v = found.verdict
-    return profile.WhereTheTimeGoes(
+    return profile.WhereTheTimeGoes.of(
+        found,
         makespan_ms=found.makespan_ns / 1e6,
-        parts=[
-            profile.TimePart(name=p.name, words=words[p.name], ms=p.ns / 1e6, share=p.share)
-            for p in found.parts
-        ],
-        kernel_busy_share=found.kernel_busy_share,
+        parts=[profile.TimePart.of(p, words=words[p.name], ms=p.ns / 1e6) for p in found.parts],
         device_idle_share=found.idle_share,
-        runtime_kernel_share=found.runtime_kernel_share,
-        collective_share=found.collective_share,
-        host_calls=[
-            profile.HostCall(name=c.name, calls=c.calls, total_ms=c.total_ns / 1e6)
-            for c in found.host_calls
-        ],
-        verdict=profile.RunVerdict(
-            bottleneck=v.label,
-            confidence=v.confidence,
-            meaning=v.meaning,
-            evidence=list(v.evidence),
-            next_steps=list(v.next_steps),
-            missing=list(v.missing),
-        ),
+        host_calls=[profile.HostCall.of(c, total_ms=c.total_ns / 1e6) for c in found.host_calls],
+        verdict=profile.RunVerdict.of(found.verdict, bottleneck=found.verdict.label),
     )
 
 
@@ -140,22 +116,12 @@ def _kernel(
     if not possible(times.grid, times.workgroup):
         grid = block = None
         reasons = dict.fromkeys(("grid", "block"), analysis.NO_SIZE)
-    return profile.KernelProfile(
+    return profile.KernelProfile.of(
+        times,
         kernel=profile.KernelIdentity(name=times.name, grid=grid, block=block),
-        kind=times.kind,
-        launch_shapes=times.launch_shapes,
         helper=times.kind == "runtime",
-        dispatches=times.dispatches,
         runtime_ms=times.total_ms,
-        total_ms=times.total_ms,
-        share=times.share,
-        dispatch=profile.DispatchStatistics(
-            min_ms=times.min_ms,
-            median_ms=times.median_ms,
-            mean_ms=times.mean_ms,
-            max_ms=times.max_ms,
-            stddev_ms=times.stddev_ms,
-        ),
+        dispatch=profile.DispatchStatistics.of(times),
         stability=_stability(times.stability, findings.modelled),
         resources=_resources(times),
         occupancy=_occupancy(times, judged),
@@ -176,12 +142,13 @@ def _thread_trace(findings: Findings, dominant: str) -> thread_trace.ThreadTrace
 
 
 def _stability(stability: Stability, modelled: bool = False) -> profile.Stability:
-    fields = asdict(stability)
     # A deterministic model repeats itself: its spread is no evidence of steadiness.
-    exactly = modelled and stability.stddev_ms == 0
-    if exactly:
-        fields |= {"classification": None, "reason": "a deterministic model repeats exactly"}
-    return profile.Stability.model_validate({**fields, "repeats_exactly": exactly})
+    if modelled and stability.stddev_ms == 0:
+        why = "a deterministic model repeats exactly"
+        return profile.Stability.of(
+            stability, classification=None, reason=why, repeats_exactly=True
+        )
+    return profile.Stability.of(stability)
 
 
 def _resources(times: KernelTimes) -> profile.Resources:
@@ -199,51 +166,27 @@ def _resources(times: KernelTimes) -> profile.Resources:
 
 def _occupancy(times: KernelTimes, judged: KernelAnalysis | None) -> Occupancy:
     if judged is None:
-        return Occupancy(
-            theoretical=None,
-            limiter=None,
-            waves_per_simd=None,
-            threads_per_block=None,
-            wave_size=None,
-            reason=NOT_RUN,
-        )
+        return Occupancy.unknown(reason=NOT_RUN)
     return to_occupancy(judged.occupancy)
 
 
 def _roofline(roof: KernelRoofline | None) -> profile.RooflineSummary:
-    return profile.RooflineSummary(
-        operational_intensity=roof.operational_intensity if roof else None,
-        achieved_gflops=roof.achieved_gflops if roof else None,
-        achieved_bandwidth_gbps=roof.achieved_bandwidth_gbps if roof else None,
-        roofline_position=roof.roofline_position if roof else None,
-        fraction_of_roof=roof.fraction_of_roof if roof else None,
-        bound_by=roof.bound_by if roof else None,
-        compute_roof_gflops=roof.compute_roof_gflops if roof else None,
-        compute_roof_type=roof.compute_roof_pipe if roof else None,
-        bandwidth_ceilings_gbps=_ceilings(roof),
-        reason=roof.reason if roof else "this kernel was not counted",
+    if roof is None:
+        return profile.RooflineSummary.unknown(reason="this kernel was not counted")
+    fabric = roof.levels.get("fabric")
+    return profile.RooflineSummary.of(
+        roof,
+        compute_roof_type=roof.compute_roof_pipe,
+        bandwidth_ceilings_gbps=fabric.ceilings if fabric else {},
     )
-
-
-def _ceilings(roof: KernelRoofline | None) -> dict[str, float]:
-    fabric = roof.levels.get("fabric") if roof else None
-    return dict(fabric.ceilings) if fabric else {}
 
 
 def _critical_path(kernel: KernelOnGraph | None, serialised: bool) -> profile.CriticalPathSummary:
     if kernel is None or serialised:
-        return profile.CriticalPathSummary(
-            critical_path_score=None,
-            slack_ns=None,
-            drag_ns=None,
+        return profile.CriticalPathSummary.unknown(
             reason=SERIALISED if serialised else "this kernel is not on the dispatch graph",
         )
-    return profile.CriticalPathSummary(
-        critical_path_score=kernel.critical_path_score,
-        slack_ns=kernel.slack_ns,
-        drag_ns=kernel.drag_ns,
-        reason="; ".join(kernel.reasons.values()) or None,
-    )
+    return profile.CriticalPathSummary.of(kernel, reason="; ".join(kernel.reasons.values()) or None)
 
 
 def _bottleneck(judged: KernelAnalysis | None) -> profile.BottleneckSummary:
@@ -256,23 +199,17 @@ def _bottleneck(judged: KernelAnalysis | None) -> profile.BottleneckSummary:
 
 def _verdict(verdict: Verdict, remarks: Sequence[str]) -> profile.BottleneckSummary:
     evidence = [str(item) for item in verdict.evidence if item.holds] if verdict.rule else []
-    return profile.BottleneckSummary(
-        bottleneck=verdict.label,
-        confidence=verdict.confidence,
-        meaning=verdict.meaning,
-        evidence=[*evidence, *remarks],
-        next_steps=list(verdict.next_steps),
-        missing=list(verdict.missing),
+    return profile.BottleneckSummary.of(
+        verdict, bottleneck=verdict.label, evidence=[*evidence, *remarks]
     )
 
 
 def _timeline(found: DagFinding) -> profile.TimelineSummary:
-    return profile.TimelineSummary(
+    return profile.TimelineSummary.of(
+        found,
         makespan_ms=found.makespan_ns / 1e6,
         critical_path_ms=found.critical_path_ns / 1e6,
         busy_ms=found.device.busy_ns / 1e6,
-        coverage=found.coverage,
-        replay_error=found.replay_error,
         device_only=found.scope == "device-only",
     )
 
