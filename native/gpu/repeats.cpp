@@ -1,6 +1,7 @@
 #include "repeats.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -42,6 +43,17 @@ void append(std::vector<uint8_t>& to, const T& value) {
 Repeats::Repeats() {
   const char* text = std::getenv("ROCM_PERF_VIRTUAL_REPEATS");
   enabled_ = !(text && std::strcmp(text, "run") == 0);
+  told_ = text && std::strcmp(text, "skip") == 0;
+}
+
+// A program that measures itself would be astonished.
+void Repeats::tell() {
+  if (told_) return;
+  told_ = true;
+  std::fputs(
+      "rocm-perf: a launch that would have changed nothing was not run again, nor will others be; "
+      "ROCM_PERF_VIRTUAL_REPEATS=run runs them all, =skip says no more of it\n",
+      stderr);
 }
 
 std::vector<uint8_t> Repeats::key_of(const Launch& launch) {
@@ -102,6 +114,7 @@ Repeats::Plan Repeats::plan(const Launch& launch) {
   const Hash now = there ? hash(it->touched) : Hash{};
   if (there && now == it->contents && (!stateful || (alone && !it->kept.empty()))) {
     for (size_t i = 0; i < it->kept.size(); ++i) std::memcpy(reinterpret_cast<void*>(it->written[i].base), it->kept[i].data(), it->kept[i].size());
+    tell();
     return Plan::Skip;
   }
   const bool first = stateful && there && it->kept.empty();

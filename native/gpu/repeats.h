@@ -37,11 +37,12 @@ class Repeats {
     unsigned disappointments = 0;
   };
   static Record::State state_of(Record& record, const Launch& launch, const DispatchResult& result);
+  void tell();
   static std::vector<uint8_t> key_of(const Launch& launch);
   static Hash hash(const std::vector<Range>& ranges);
   std::list<Record>::iterator find(const std::vector<uint8_t>& key);
 
-  bool enabled_;
+  bool enabled_, told_;
   std::mutex mutex_;
   std::list<Record> records_;  // the latest first
 };

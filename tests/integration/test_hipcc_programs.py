@@ -38,6 +38,30 @@ def test_device_printf_formats_as_the_hosts(tmp_path: Path) -> None:
             assert f"thread {thread} of block {block}: {values}\n" in text
 
 
+def test_random_work_is_the_same_whether_repeated_launches_run_or_not(tmp_path: Path) -> None:
+    program = built("repeats_fuzz", tmp_path)
+    skipped = 0
+    for seed in range(6):
+        quick, whole = (
+            run(program, str(seed), environment={"ROCM_PERF_VIRTUAL_REPEATS": mode})
+            for mode in ("", "run")
+        )
+        assert quick.returncode == whole.returncode == 0, quick.stdout + whole.stdout
+        assert quick.stdout == whole.stdout
+        skipped += "was not run again" in quick.stderr
+        assert "was not run again" not in whole.stderr
+    assert skipped, "no launch was skipped: the test shows nothing"
+
+
+def test_a_launch_that_was_not_run_again_is_told_once_with_the_way_out(tmp_path: Path) -> None:
+    program = built("repeats", tmp_path)
+    said = run(program).stderr
+    assert said.count("was not run again") == 1
+    assert "ROCM_PERF_VIRTUAL_REPEATS=run" in said
+    silenced = run(program, environment={"ROCM_PERF_VIRTUAL_REPEATS": "skip"})
+    assert silenced.stderr == ""
+
+
 def test_a_launch_that_prints_prints_every_time(tmp_path: Path) -> None:
     need_virtual_gpu()
     source = tmp_path / "say.cpp"

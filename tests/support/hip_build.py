@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,14 @@ def build(folder: Path, text: str, flags: Sequence[str] = (), name: str = "progr
     return target
 
 
-def run(program: Path, *args: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+def run(
+    program: Path, *args: str, timeout: float = 300, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(program), *args], capture_output=True, text=True, timeout=timeout, check=False
+        [str(program), *args],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        env={**os.environ, **(environment or {})},
     )
