@@ -58,7 +58,9 @@ def test_every_rewrite_gives_the_right_answer(
         text = path.read_text("utf-8")
         kernel = text[text.index("__global__") :].partition("(")[0].split()[-1]
     asked = context("body", path, None, kernel, (256, 1, 1))
-    for number, proposal in enumerate(RulesProposer().propose(asked)):
+    proposals = tuple(RulesProposer().propose(asked))
+    assert proposals, "no rule has anything to say"
+    for number, proposal in enumerate(proposals):
         source, program = tmp_path / f"{number}.cpp", tmp_path / f"{number}"
         source.write_text(proposal.source, "utf-8")
         built = hip("hipcc", "-O3", "-I", str(EXAMPLES), str(source), "-o", str(program))

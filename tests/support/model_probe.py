@@ -43,27 +43,33 @@ def build_probe(folder: Path) -> Path:
     return target
 
 
-def profile_text(probe: Path, program: Path, *args: str, **settings: str) -> str:
-    """What the probe wrote, as it is. `settings` become environment variables."""
-    out = probe.parent / "probe.jsonl"
-    environment = {**os.environ, "HSA_TOOLS_LIB": str(probe), "MODEL_PROBE_OUT": str(out)}
+def run(program: Path, *args: str, **settings: str) -> str:
+    """What the program printed. `settings` become environment variables."""
     library = find_library_dir()
     assert library is not None
-    environment["LD_LIBRARY_PATH"] = str(library)
+    kept = {k: v for k, v in os.environ.items() if k != "HSA_TOOLS_LIB"}
     done = subprocess.run(
         [str(program), *args],
-        env={**environment, **settings},
+        env={**kept, "LD_LIBRARY_PATH": str(library), **settings},
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def profile_text(probe: Path, program: Path, *args: str, **settings: str) -> str:
+    """What the probe wrote, as it is."""
+    out = probe.parent / "probe.jsonl"
+    run(program, *args, HSA_TOOLS_LIB=str(probe), MODEL_PROBE_OUT=str(out), **settings)
     return out.read_text()
 
 
 def profile(probe: Path, program: Path, *args: str, **settings: str) -> list[Dispatch]:
-    rows = map(json.loads, profile_text(probe, program, *args, **settings).splitlines())
+    rows = [json.loads(s) for s in profile_text(probe, program, *args, **settings).splitlines()]
+    assert rows, "no dispatch was profiled"
     return [
         Dispatch(
             kernel=row["kernel"],

@@ -93,7 +93,9 @@ def test_one_pass_has_so_many_slots() -> None:
 def test_everything_a_profile_asks_for_can_be_had(architecture: str) -> None:
     try:
         known = counters.catalogue(architecture)
-    except (MissingTool, OSError, AttributeError) as error:
+    except MissingTool as error:
         pytest.skip(f"the virtual GPU is not built: {error}")
-    for group in counter_groups(architecture):
+    groups = counter_groups(architecture)
+    assert groups
+    for group in groups:
         check_slots(resolve(group, known), architecture)

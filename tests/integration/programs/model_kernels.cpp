@@ -87,6 +87,8 @@ __global__ void count(unsigned* bins) { atomicAdd(&bins[threadIdx.x & 7], 1u); }
 
 __global__ void empty() {}
 
+__global__ void clock_of(long long* out) { *out = clock64(); }
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   const long long n = argc > 2 ? std::atoll(argv[2]) : 64, blocks = argc > 3 ? std::atoll(argv[3]) : 304;
@@ -121,6 +123,11 @@ int main(int argc, char** argv) {
     count<<<blocks, 256>>>(u);
   } else if (is("empty")) {
     for (int i = 0; i < n; ++i) empty<<<1, 64>>>();
+  } else if (is("clock")) {  // what the device's clock shows
+    long long shown = 0;
+    clock_of<<<1, 1>>>(reinterpret_cast<long long*>(f));
+    CHECK(hipMemcpy(&shown, f, sizeof shown, hipMemcpyDeviceToHost));
+    std::printf("%lld\n", shown);
   } else {
     std::fprintf(stderr, "no kernel %s\n", what);
     return 2;
