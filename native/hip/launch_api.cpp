@@ -451,6 +451,21 @@ hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks,
   return hip::hipOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, f, blockSize,
                                                            dynSharedMemPerBlk);
 }
+// The most dynamic LDS with which `numBlocks` still fit on a compute unit.
+hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, const void* f,
+                                                    int numBlocks, int blockSize) {
+  Function* function;
+  if (hipError_t status = resolve_function(f, function)) return status;
+  if (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0) return hipErrorInvalidValue;
+  if (blocks_per_cu(*function, blockSize, 0) < numBlocks) return hipErrorInvalidValue;
+  size_t fits = 0, too_much = function->device->properties.sharedMemPerBlock + 1;
+  while (too_much - fits > 1) {
+    const size_t middle = fits + (too_much - fits) / 2;
+    (blocks_per_cu(*function, blockSize, middle) < numBlocks ? too_much : fits) = middle;
+  }
+  *dynamicSmemSize = fits;
+  return hipSuccess;
+}
 hipError_t hipOccupancyMaxPotentialBlockSize(int* gridSize, int* blockSize, const void* f,
                                              size_t dynSharedMemPerBlk, int blockSizeLimit) {
   Function* function;

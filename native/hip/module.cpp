@@ -244,12 +244,12 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t* dptr, size_t* bytes, hipModule_t h
 }
 
 // A library is a module whose kernels are loaded on whatever device asks; here, on the current one.
-hipError_t hipLibraryLoadData(hipLibrary_t* library, const void* code, hipJitOption**, void**,
-                              unsigned int, hipLibraryOption**, void**, unsigned int) {
+hipError_t hipLibraryLoadData(hipLibrary_t* library, const void* code, hipJitOption*, void**,
+                              unsigned int, hipLibraryOption*, void**, unsigned int) {
   return hip::hipModuleLoadData(reinterpret_cast<hipModule_t*>(library), code);
 }
-hipError_t hipLibraryLoadFromFile(hipLibrary_t* library, const char* fileName, hipJitOption**,
-                                  void**, unsigned int, hipLibraryOption**, void**, unsigned int) {
+hipError_t hipLibraryLoadFromFile(hipLibrary_t* library, const char* fileName, hipJitOption*,
+                                  void**, unsigned int, hipLibraryOption*, void**, unsigned int) {
   return hip::hipModuleLoad(reinterpret_cast<hipModule_t*>(library), fileName);
 }
 hipError_t hipLibraryUnload(hipLibrary_t library) {
@@ -261,6 +261,32 @@ hipError_t hipLibraryGetKernel(hipKernel_t* kernel, hipLibrary_t library, const 
 }
 hipError_t hipLibraryGetKernelCount(unsigned int* count, hipLibrary_t library) {
   return hip::hipModuleGetFunctionCount(count, reinterpret_cast<hipModule_t>(library));
+}
+// As many as there is room for, in the order of their names.
+hipError_t hipLibraryEnumerateKernels(hipKernel_t* kernels, unsigned int numKernels,
+                                      hipLibrary_t library) {
+  Module* module = resolve(reinterpret_cast<hipModule_t>(library));
+  if (!module) return hipErrorInvalidResourceHandle;
+  if (!kernels || !numKernels) return hipErrorInvalidValue;
+  for (const auto& [name, metadata] : module->kernels) {
+    Function* function;
+    if (hipError_t status = module->function(name, function)) return status;
+    *kernels++ = reinterpret_cast<hipKernel_t>(function);
+    if (!--numKernels) break;
+  }
+  return hipSuccess;
+}
+hipError_t hipKernelGetLibrary(hipLibrary_t* library, hipKernel_t kernel) {
+  if (!kernel) return hipErrorInvalidResourceHandle;
+  if (!library) return hipErrorInvalidValue;
+  *library = reinterpret_cast<hipLibrary_t>(reinterpret_cast<const Function*>(kernel)->module);
+  return hipSuccess;
+}
+hipError_t hipKernelGetName(const char** name, hipKernel_t kernel) {
+  if (!kernel) return hipErrorInvalidResourceHandle;
+  if (!name) return hipErrorInvalidValue;
+  *name = reinterpret_cast<const Function*>(kernel)->name().c_str();
+  return hipSuccess;
 }
 
 const char* hipKernelNameRef(const hipFunction_t f) {

@@ -245,6 +245,10 @@ hipError_t hipStreamGetAttribute(hipStream_t handle, hipLaunchAttributeID attr,
     value_out->memSyncDomain = hipLaunchMemSyncDomainDefault;
   return hipSuccess;
 }
+// What can be set is a hint, and no hint is kept: there is nothing to carry over.
+hipError_t hipStreamCopyAttributes(hipStream_t dst, hipStream_t src) {
+  return resolve_stream(dst) && resolve_stream(src) ? hipSuccess : hipErrorInvalidHandle;
+}
 hipError_t hipStreamSetAttribute(hipStream_t handle, hipLaunchAttributeID attr,
                                  const hipLaunchAttributeValue* value) {
   if (!resolve_stream(handle)) return hipErrorInvalidHandle;

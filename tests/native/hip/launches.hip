@@ -232,6 +232,16 @@ CASE(occupancy) {
   OK(hipOccupancyMaxPotentialBlockSizeVariableSMem(
       &grid, &block, use_dynamic, [](int threads) { return size_t(threads) * 64; }));
   CHECK(block > 0 && grid > 0);
+  // The most with which so many blocks fit; one byte more is too much.
+  size_t bytes = 0;
+  OK(hipOccupancyAvailableDynamicSMemPerBlock(&bytes, use_dynamic, 3, 64));
+  OK(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, use_dynamic, 64, bytes));
+  CHECK(bytes > 20000 && blocks == 3);
+  OK(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, use_dynamic, 64, bytes + 1));
+  CHECK(blocks == 2);
+  OK(hipOccupancyAvailableDynamicSMemPerBlock(&bytes, static_lds, 1, 128));
+  CHECK(bytes == 32768);
+  STATUS(hipOccupancyAvailableDynamicSMemPerBlock(&bytes, static_lds, 3, 128), hipErrorInvalidValue);
 }
 
 CASE(function_attributes) {
@@ -290,6 +300,33 @@ CASE(modules) {
   char nonsense[64] = "not a code object";
   STATUS(hipModuleLoadData(&module, nonsense), hipErrorInvalidImage);
   OK(hipFree(data));
+}
+
+CASE(libraries) {
+  const char* path = std::getenv("MODULE");
+  if (!path) return;
+  hipLibrary_t library, owner;
+  OK(hipLibraryLoadFromFile(&library, path, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  unsigned count = 0;
+  OK(hipLibraryGetKernelCount(&count, library));
+  std::vector<hipKernel_t> kernels(count + 1);
+  OK(hipLibraryEnumerateKernels(kernels.data(), count + 1, library));
+  bool found = false;
+  for (unsigned i = 0; i < count; ++i) {
+    const char* name;
+    OK(hipKernelGetName(&name, kernels[i]));
+    OK(hipKernelGetLibrary(&owner, kernels[i]));
+    CHECK(owner == library);
+    found = found || std::string(name) == "triple";
+  }
+  CHECK(found && count > 0 && !kernels[count]);
+  STATUS(hipLibraryEnumerateKernels(nullptr, 1, library), hipErrorInvalidValue);
+  STATUS(hipKernelGetName(nullptr, kernels[0]), hipErrorInvalidValue);
+  OK(hipLibraryUnload(library));
+  hipStream_t stream;
+  OK(hipStreamCreate(&stream));
+  OK(hipStreamCopyAttributes(stream, nullptr));
+  OK(hipStreamDestroy(stream));
 }
 
 CASE(templates) {

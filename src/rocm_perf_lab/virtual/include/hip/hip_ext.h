@@ -14,6 +14,12 @@ HIP_PUBLIC_API hipError_t hipExtModuleLaunchKernel(
     size_t sharedMemBytes, hipStream_t hStream, void** kernelParams, void** extra,
     hipEvent_t startEvent HIP_DEFAULT(nullptr), hipEvent_t stopEvent HIP_DEFAULT(nullptr),
     uint32_t flags HIP_DEFAULT(0));
+// The same under its name of before.
+HIP_PUBLIC_API hipError_t hipHccModuleLaunchKernel(
+    hipFunction_t f, uint32_t globalWorkSizeX, uint32_t globalWorkSizeY, uint32_t globalWorkSizeZ,
+    uint32_t localWorkSizeX, uint32_t localWorkSizeY, uint32_t localWorkSizeZ,
+    size_t sharedMemBytes, hipStream_t hStream, void** kernelParams, void** extra,
+    hipEvent_t startEvent HIP_DEFAULT(nullptr), hipEvent_t stopEvent HIP_DEFAULT(nullptr));
 #ifdef __cplusplus
 }
 

@@ -11,16 +11,20 @@ HIP_API hipError_t hipModuleUnload(hipModule_t module);
 HIP_API hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, const char*
     kname);
 HIP_API hipError_t hipModuleGetFunctionCount(unsigned int* count, hipModule_t mod);
-HIP_API hipError_t hipLibraryLoadData(hipLibrary_t* library, const void* code, hipJitOption**
-    jitOptions, void** jitOptionsValues, unsigned int numJitOptions, hipLibraryOption**
+HIP_API hipError_t hipLibraryLoadData(hipLibrary_t* library, const void* code, hipJitOption*
+    jitOptions, void** jitOptionsValues, unsigned int numJitOptions, hipLibraryOption*
     libraryOptions, void** libraryOptionValues, unsigned int numLibraryOptions);
 HIP_API hipError_t hipLibraryLoadFromFile(hipLibrary_t* library, const char* fileName,
-    hipJitOption** jitOptions, void** jitOptionsValues, unsigned int numJitOptions,
-    hipLibraryOption** libraryOptions, void** libraryOptionValues, unsigned int numLibraryOptions);
+    hipJitOption* jitOptions, void** jitOptionsValues, unsigned int numJitOptions,
+    hipLibraryOption* libraryOptions, void** libraryOptionValues, unsigned int numLibraryOptions);
 HIP_API hipError_t hipLibraryUnload(hipLibrary_t library);
 HIP_API hipError_t hipLibraryGetKernel(hipKernel_t* pKernel, hipLibrary_t library, const char*
     name);
 HIP_API hipError_t hipLibraryGetKernelCount(unsigned int* count, hipLibrary_t library);
+HIP_API hipError_t hipLibraryEnumerateKernels(hipKernel_t* kernels, unsigned int numKernels,
+    hipLibrary_t library);
+HIP_API hipError_t hipKernelGetLibrary(hipLibrary_t* library, hipKernel_t kernel);
+HIP_API hipError_t hipKernelGetName(const char** name, hipKernel_t kernel);
 HIP_API hipError_t hipFuncGetAttributes(hipFuncAttributes* attr, const void* func);
 HIP_API hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attrib, hipFunction_t
     hfunc);
@@ -67,6 +71,8 @@ HIP_API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, 
 HIP_API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, const void*
     f, int blockSize, size_t dynSharedMemPerBlk, unsigned int flags
     HIP_DEFAULT(hipOccupancyDefault));
+HIP_API hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, const void* f,
+    int numBlocks, int blockSize);
 HIP_API hipError_t hipOccupancyMaxPotentialBlockSize(int* gridSize, int* blockSize, const void* f,
     size_t dynSharedMemPerBlk, int blockSizeLimit);
 HIP_API hipError_t hipConfigureCall(dim3 gridDim, dim3 blockDim, size_t sharedMem HIP_DEFAULT(0),

@@ -21,6 +21,7 @@ HIP_API hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream, uint32_t cu
 HIP_API hipError_t hipExtStreamGetCUMask(hipStream_t stream, uint32_t cuMaskSize, uint32_t* cuMask);
 HIP_API hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback, void*
     userData, unsigned int flags);
+HIP_API hipError_t hipStreamCopyAttributes(hipStream_t dst, hipStream_t src);
 HIP_API hipError_t hipStreamSetAttribute(hipStream_t stream, hipLaunchAttributeID attr, const
     hipLaunchAttributeValue* value);
 HIP_API hipError_t hipStreamGetAttribute(hipStream_t stream, hipLaunchAttributeID attr,

@@ -107,6 +107,27 @@ static inline hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
                                                                  block_size, dynamic_shared, flags);
 }
 template <class F>
+static inline hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, F kernel,
+                                                                  int blocks, int block_size) {
+  return ::hipOccupancyAvailableDynamicSMemPerBlock(bytes, (const void*)kernel, blocks, block_size);
+}
+// ROCm 7.1 had these options behind two pointers. Templates: a plain nullptr is no candidate.
+template <class Jit, class Option>
+static inline hipError_t hipLibraryLoadData(hipLibrary_t* library, const void* code, Jit** jit,
+                                            void** jit_values, unsigned int jit_count,
+                                            Option** options, void** values, unsigned int count) {
+  return ::hipLibraryLoadData(library, code, jit ? *jit : nullptr, jit_values, jit_count,
+                              options ? *options : nullptr, values, count);
+}
+template <class Jit, class Option>
+static inline hipError_t hipLibraryLoadFromFile(hipLibrary_t* library, const char* file, Jit** jit,
+                                                void** jit_values, unsigned int jit_count,
+                                                Option** options, void** values,
+                                                unsigned int count) {
+  return ::hipLibraryLoadFromFile(library, file, jit ? *jit : nullptr, jit_values, jit_count,
+                                  options ? *options : nullptr, values, count);
+}
+template <class F>
 static inline hipError_t hipOccupancyMaxPotentialBlockSize(int* grid, int* block, F kernel,
                                                            size_t dynamic_shared = 0,
                                                            int limit = 0) {
