@@ -392,19 +392,54 @@ target_link_libraries(app PRIVATE hip::device hiprtc::hiprtc)
 }
 
 
+# Sources that g++ compiles use the host's interface alone; the kernels are elsewhere.
+HOST_SOURCES = {
+    "main.cpp": "#include <hip/hip_bf16.h>\n#include <hip/hip_complex.h>\n"
+    "#include <hip/hip_fp16.h>\n#include <hip/hip_fp8.h>\n#include <hip/hip_runtime.h>\n"
+    "#include <hip/hip_runtime_api.h>\n#include <hip/hiprtc.h>\n#include <value.h>\n"
+    "#include <iostream>\nvoid launch(int*, int);\n"
+    "int main() { int* p; int got; hipDeviceProp_t properties;\n"
+    "  if (hipGetDeviceProperties(&properties, 0) || hipMalloc(&p, sizeof(int))) return 1;\n"
+    "  launch(p, VALUE); if (hipMemcpy(&got, p, 4, hipMemcpyDeviceToHost)) return 2;\n"
+    "  float4 v = make_float4(1, 2, 3, 4) * 2.0f; hipFloatComplex z(3, 4);\n"
+    "  __half h = __float2half(0.5f); __hip_bfloat16 b(0.25f); __hip_fp8_e4m3 e(0.25f);\n"
+    "  got += (int)(v.x + hipCabsf(z) - 7 + 4 * (float(h) + float(b) + float(e)) - 4);\n"
+    '  std::cout << VALUE << " " << got + 2 << std::endl; return hipFree(p); }\n',
+    "other.hip": "#include <hip/hip_runtime.h>\n"
+    "__global__ void k(int* p, int v) { *p = v; }\n"
+    "void launch(int* p, int v) { k<<<1, 1>>>(p, v); }\n",
+    "include/value.h": "#define VALUE 7\n",
+}
+for target in ("hip::host", "hip::device"):
+    CMAKE_PROJECTS[f"g++ with {target}"] = f"""
+project(app LANGUAGES CXX HIP)
+find_package(hip REQUIRED)
+add_executable(app main.cpp other.hip)
+target_link_libraries(app PRIVATE {target})
+set_target_properties(app PROPERTIES CXX_STANDARD 17)
+"""
+
+
 @pytest.mark.parametrize("way", CMAKE_PROJECTS)
-def test_a_cmake_project_finds_hip(way: str, tmp_path: Path) -> None:
+def test_a_cmake_project_finds_hip(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     need_virtual_gpu()
     if shutil.which("cmake") is None:
         pytest.skip("no cmake")
+    if way.startswith("g++") and shutil.which("g++") is None:
+        pytest.skip("no g++")
     shims = Path(hipcc("--print-shim-dir").stdout.strip())
-    for name, text in CMAKE_SOURCES.items():
+    for name, text in (HOST_SOURCES if way.startswith("g++") else CMAKE_SOURCES).items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "CMakeLists.txt").write_text(
         f"cmake_minimum_required(VERSION 3.21)\n{CMAKE_PROJECTS[way]}"
         "target_include_directories(app PRIVATE include)\n"
     )
+    if way.startswith("g++"):
+        monkeypatch.setenv("CXX", "g++")
+        monkeypatch.setenv("CMAKE_PREFIX_PATH", str(shims.parent))
     path = f"{shims}:{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "HIP_PATH": str(shims.parent)}
     for words in (["-S", ".", "-B", "build"], ["--build", "build"]):

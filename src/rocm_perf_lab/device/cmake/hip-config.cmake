@@ -39,14 +39,18 @@ if(NOT TARGET hip::amdhip64)
   )
   add_library(hip::host INTERFACE IMPORTED)
   set_target_properties(hip::host PROPERTIES INTERFACE_LINK_LIBRARIES hip::amdhip64)
-  # C++ sources of whoever links this are HIP sources; the compiler has to be amdclang++ or hipcc.
+  # C++ sources of whoever links this are HIP sources where hipcc or a clang compiles them. Another
+  # compiler (g++) gets the host's interface alone, as with ROCm's package.
   add_library(hip::device INTERFACE IMPORTED)
-  set(_hip_options "SHELL:-x hip")
-  foreach(_hip_target ${GPU_TARGETS})
-    list(APPEND _hip_options "--offload-arch=${_hip_target}")
-  endforeach()
-  set_target_properties(hip::device PROPERTIES
-    INTERFACE_LINK_LIBRARIES hip::host
-    INTERFACE_COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:${_hip_options}>"
-  )
+  set_target_properties(hip::device PROPERTIES INTERFACE_LINK_LIBRARIES hip::host)
+  get_filename_component(_hip_compiler "${CMAKE_CXX_COMPILER}" NAME)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR _hip_compiler MATCHES "^(hipcc|amdclang)")
+    set(_hip_options "SHELL:-x hip")
+    foreach(_hip_target ${GPU_TARGETS})
+      list(APPEND _hip_options "--offload-arch=${_hip_target}")
+    endforeach()
+    set_target_properties(hip::device PROPERTIES
+      INTERFACE_COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:${_hip_options}>"
+    )
+  endif()
 endif()
