@@ -32,6 +32,9 @@ struct __attribute__((aligned(2))) __hip_bfloat16 {
 #endif
   __HIP_HALF_FN__ __hip_bfloat16& operator=(const __hip_bfloat16_raw& r) { __x = r.x; return *this; }
   __HIP_HALF_FN__ operator __hip_bfloat16_raw() const { __hip_bfloat16_raw r; r.x = __x; return r; }
+  __HIP_HALF_FN__ operator __hip_bfloat16_raw() const volatile { __hip_bfloat16_raw r; r.x = __x; return r; }
+  __HIP_HALF_FN__ volatile __hip_bfloat16& operator=(const __hip_bfloat16_raw& r) volatile { __x = r.x; return *this; }
+  __HIP_HALF_FN__ volatile __hip_bfloat16& operator=(const volatile __hip_bfloat16_raw& r) volatile { __x = r.x; return *this; }
   __HIP_HALF_FN__ operator float() const { return __hip_bf16_bits_to_float(__x); }
 #define __HIP_BF16_TO__(T) __HIP_HALF_FN__ explicit operator T() const { return (T)__hip_bf16_bits_to_float(__x); }
   __HIP_BF16_TO__(double) __HIP_BF16_TO__(bool) __HIP_BF16_TO__(char) __HIP_BF16_TO__(signed char)
@@ -44,6 +47,9 @@ H_FN float __hip_bf16_value(__hip_bfloat16 a) { return __hip_bf16_bits_to_float(
 H_FN __hip_bfloat16 __hip_bf16_from_bits(unsigned short b) { __hip_bfloat16_raw r; r.x = b; return __hip_bfloat16(r); }
 H_FN __hip_bfloat16 __hip_bf16_from(float f) { return __hip_bf16_from_bits(__hip_float_to_bf16_bits(f)); }
 
+#if defined(__HIP__)
+typedef __bf16 __bf16_2 __attribute__((ext_vector_type(2)));
+#endif
 struct __attribute__((aligned(4))) __hip_bfloat162 {
   __hip_bfloat16 x, y;
   __hip_bfloat162() = default;
@@ -52,6 +58,11 @@ struct __attribute__((aligned(4))) __hip_bfloat162 {
   __HIP_HALF_FN__ __hip_bfloat162& operator=(const __hip_bfloat162_raw& r) { return *this = __hip_bfloat162(r); }
   __HIP_HALF_FN__ operator __hip_bfloat162_raw() const { __hip_bfloat162_raw r; r.x = x.__x; r.y = y.__x; return r; }
   __HIP_HALF_FN__ operator float2() const { return float2((float)x, (float)y); }
+#if defined(__HIP__)
+  __HIP_HALF_FN__ __hip_bfloat162(__bf16_2 v) { __builtin_memcpy(this, &v, 4); }
+  __HIP_HALF_FN__ __hip_bfloat162& operator=(__bf16_2 v) { __builtin_memcpy(this, &v, 4); return *this; }
+  __HIP_HALF_FN__ operator __bf16_2() const { __bf16_2 v; __builtin_memcpy(&v, this, 4); return v; }
+#endif
 };
 
 #define H __hip_bfloat16
@@ -60,6 +71,7 @@ struct __attribute__((aligned(4))) __hip_bfloat162 {
 #define H_FROM(f) __hip_bf16_from(f)
 #define H_OP(a, op, b) H_FROM(H_TO(a) op H_TO(b))
 #define H_FMA(a, b, c) H_FROM(__builtin_fmaf(H_TO(a), H_TO(b), H_TO(c)))
+#define H_INFINITE int
 #include <hip/detail/small_float_ops.h>
 #undef H
 #undef H2
@@ -67,6 +79,7 @@ struct __attribute__((aligned(4))) __hip_bfloat162 {
 #undef H_FROM
 #undef H_OP
 #undef H_FMA
+#undef H_INFINITE
 
 H_FN float __bfloat162float(__hip_bfloat16 a) { return __hip_bf16_value(a); }
 H_FN __hip_bfloat16 __float2bfloat16(float f) { return __hip_bf16_from(f); }

@@ -27,6 +27,14 @@ __HIP_OLD_BF16__(*)
 __HIP_OLD_BF16__(/)
 #undef __HIP_OLD_BF16__
 __HIP_SMALL_FN__ hip_bfloat16 operator-(hip_bfloat16 a) { a.data ^= 0x8000; return a; }
+__HIP_SMALL_FN__ hip_bfloat16 operator+(hip_bfloat16 a) { return a; }
+__HIP_SMALL_FN__ hip_bfloat16& operator++(hip_bfloat16& a) { return a += hip_bfloat16(1.0f); }
+__HIP_SMALL_FN__ hip_bfloat16& operator--(hip_bfloat16& a) { return a -= hip_bfloat16(1.0f); }
+__HIP_SMALL_FN__ hip_bfloat16 operator++(hip_bfloat16& a, int) { hip_bfloat16 old = a; ++a; return old; }
+__HIP_SMALL_FN__ hip_bfloat16 operator--(hip_bfloat16& a, int) { hip_bfloat16 old = a; --a; return old; }
+namespace std {
+__HIP_SMALL_FN__ bool iszero(hip_bfloat16 a) { return !(a.data & 0x7fff); }
+}  // namespace std
 #else
 typedef struct { unsigned short data; } hip_bfloat16;
 #endif

@@ -86,6 +86,7 @@ class thread_block : public thread_group {
   static __CG_FN__ unsigned size() { return detail::block_size(); }
   static __CG_FN__ unsigned num_threads() { return detail::block_size(); }
   static __CG_FN__ void sync() { __syncthreads(); }
+  static __CG_FN__ bool is_valid() { return true; }
   // The hardware has no split barrier: all the waiting is in barrier_wait.
   struct arrival_token {};
   static __CG_FN__ arrival_token barrier_arrive() { return arrival_token(); }
@@ -133,6 +134,12 @@ class multi_grid_group {
   }
 };
 __CG_FN__ multi_grid_group this_multi_grid() { return multi_grid_group(); }
+
+// A group of the calling thread alone.
+namespace detail {
+struct one_thread : thread_group { __CG_FN__ one_thread() : thread_group(tile_kind, 1, 1ull << __lane_id()) {} };
+}  // namespace detail
+__CG_FN__ thread_group this_thread() { return detail::one_thread(); }
 
 // ---- lanes of one wave: a mask, ranks counted within it
 

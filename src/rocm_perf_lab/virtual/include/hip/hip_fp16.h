@@ -41,6 +41,9 @@ struct __attribute__((aligned(2))) __half {
   __HIP_HALF_FN__ __half(const __half_raw& r) : __x(r.x) {}
   __HIP_HALF_FN__ __half& operator=(const __half_raw& r) { __x = r.x; return *this; }
   __HIP_HALF_FN__ operator __half_raw() const { __half_raw r; r.x = __x; return r; }
+  __HIP_HALF_FN__ operator __half_raw() const volatile { __half_raw r; r.x = __x; return r; }
+  __HIP_HALF_FN__ volatile __half& operator=(const __half_raw& r) volatile { __x = r.x; return *this; }
+  __HIP_HALF_FN__ volatile __half& operator=(const volatile __half_raw& r) volatile { __x = r.x; return *this; }
   template <typename T, typename hip_detail::enable_if<hip_detail::is_number<T>::value, int>::type = 0>
 #if defined(__HIP_DEVICE_COMPILE__)
   __HIP_HALF_FN__ __half(T v) { data = (_Float16)v; }
@@ -116,6 +119,7 @@ H_FN __half __hip_half_wrap(_Float16 v) { __half h; h.data = v; return h; }
 // A double holds the exact sum of a product and a half in all but the most lopsided cases.
 #define H_FMA(a, b, c) H_FROM((float)((double)H_TO(a) * (double)H_TO(b) + (double)H_TO(c)))
 #endif
+#define H_INFINITE bool
 #include <hip/detail/small_float_ops.h>
 #undef H
 #undef H2
@@ -123,6 +127,7 @@ H_FN __half __hip_half_wrap(_Float16 v) { __half h; h.data = v; return h; }
 #undef H_FROM
 #undef H_OP
 #undef H_FMA
+#undef H_INFINITE
 
 H_FN float __half2float(__half a) { return __hip_half_value(a); }
 H_FN __half __float2half(float f) { return __hip_half_from(f); }
@@ -175,8 +180,9 @@ typedef __half half;
 typedef __half2 half2;
 
 #if defined(__HIP__)
-__HIP_DEVICE_FN__ float amd_mixed_dot(__half2 a, __half2 b, float c, bool) {
-  return __builtin_fmaf((float)a.y, (float)b.y, __builtin_fmaf((float)a.x, (float)b.x, c));
+__HIP_DEVICE_FN__ float amd_mixed_dot(__half2 a, __half2 b, float c, bool saturate) {
+  float sum = __builtin_fmaf((float)a.y, (float)b.y, __builtin_fmaf((float)a.x, (float)b.x, c));
+  return saturate ? __builtin_fminf(__builtin_fmaxf(sum, 0.0f), 1.0f) : sum;
 }
 
 namespace hip_detail {

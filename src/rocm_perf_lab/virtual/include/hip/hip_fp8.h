@@ -100,8 +100,8 @@ __HIP_SMALL_FN__ __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t x
     __HIP_HALF_FN__ __hip_fp8_##NAME(const __half& f) : __x(hip_detail::to_fp8((float)f, __HIP_SATFINITE, KIND)) {} \
     __HIP_HALF_FN__ __hip_fp8_##NAME(const __hip_bfloat16& f) : __x(hip_detail::to_fp8((float)f, __HIP_SATFINITE, KIND)) {} \
     __HIP_HALF_FN__ operator float() const { return hip_detail::from_fp8(__x, KIND); }                            \
-    __HIP_HALF_FN__ explicit operator __half() const { return __hip_half_from((float)*this); }                    \
-    __HIP_HALF_FN__ explicit operator __hip_bfloat16() const { return __hip_bf16_from((float)*this); }            \
+    __HIP_HALF_FN__ operator __half() const { return __hip_half_from((float)*this); }                             \
+    __HIP_HALF_FN__ operator __hip_bfloat16() const { return __hip_bf16_from((float)*this); }                     \
     __HIP_HALF_FN__ explicit operator bool() const { return (float)*this != 0.0f; }                               \
     template <typename T, typename hip_detail::enable_if<hip_detail::is_number<T>::value, int>::type = 0>         \
     __HIP_HALF_FN__ explicit operator T() const { return (T)hip_detail::from_fp8(__x, KIND); }                    \
@@ -118,7 +118,7 @@ __HIP_SMALL_FN__ __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t x
     __HIP_HALF_FN__ operator float2() const {                                                                     \
       return float2(hip_detail::from_fp8(__x & 255, KIND), hip_detail::from_fp8(__x >> 8, KIND));                 \
     }                                                                                                             \
-    __HIP_HALF_FN__ explicit operator __half2() const { return __half2(__hip_cvt_fp8x2_to_halfraw2(__x, KIND)); } \
+    __HIP_HALF_FN__ operator __half2() const { return __half2(__hip_cvt_fp8x2_to_halfraw2(__x, KIND)); }          \
     __HIP_HALF_FN__ explicit operator __hip_bfloat162() const { return __float22bfloat162_rn((float2)*this); }    \
   };                                                                                                              \
   struct __hip_fp8x4_##NAME {                                                                                     \

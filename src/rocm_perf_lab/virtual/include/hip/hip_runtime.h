@@ -28,6 +28,10 @@
 #include <hip/hip_vector_types.h>
 #include <hip/hip_runtime_api.h>
 
+#if defined(__cplusplus) && !defined(__HIPCC_RTC__)
+#include <hip/detail/texture_reference.h>
+#endif
+
 #if defined(__HIP__) && defined(__cplusplus)
 #include <__rocm_perf_prelude.h>
 #include <hip/detail/coordinates.h>

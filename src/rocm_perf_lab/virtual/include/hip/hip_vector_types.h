@@ -206,6 +206,10 @@ template <typename T, unsigned n, typename U, __HIP_IF_SCALAR__(U)>
 __HIP_VECTOR_FN__ inline constexpr bool operator==(const __HIP_V__(n)& a, U b) { return a == __HIP_V__(n)(b); }
 template <typename T, unsigned n, typename U, __HIP_IF_SCALAR__(U)>
 __HIP_VECTOR_FN__ inline constexpr bool operator!=(const __HIP_V__(n)& a, U b) { return !(a == b); }
+template <typename T, unsigned n, typename U, __HIP_IF_SCALAR__(U)>
+__HIP_VECTOR_FN__ inline constexpr bool operator==(U a, const __HIP_V__(n)& b) { return __HIP_V__(n)(a) == b; }
+template <typename T, unsigned n, typename U, __HIP_IF_SCALAR__(U)>
+__HIP_VECTOR_FN__ inline constexpr bool operator!=(U a, const __HIP_V__(n)& b) { return !(a == b); }
 template <typename T, unsigned n>
 __HIP_VECTOR_FN__ inline __HIP_V__(n)& operator++(__HIP_V__(n)& a) { return a = a + T(1); }
 template <typename T, unsigned n>

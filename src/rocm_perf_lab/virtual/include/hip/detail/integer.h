@@ -10,7 +10,7 @@ __F__ unsigned __popc(unsigned x) { return __builtin_popcount(x); }
 __F__ unsigned __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 __F__ int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 __F__ int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
-#define __HIP_FFS__(NAME, T, F) __F__ unsigned NAME(T x) { return F(x); }
+#define __HIP_FFS__(NAME, T, F) __F__ int NAME(T x) { return F(x); }
 __HIP_FFS__(__ffs, int, __builtin_ffs)
 __HIP_FFS__(__ffs, unsigned, __builtin_ffs)
 __HIP_FFS__(__ffsll, long long, __builtin_ffsll)
@@ -98,15 +98,38 @@ __F__ unsigned __firstbit_u32_u32(unsigned x) { return x ? __builtin_clz(x) : -1
 __F__ unsigned __firstbit_u32_u64(unsigned long long x) { return x ? __builtin_clzll(x) : -1; }
 
 // Packed arithmetic of bytes and half words, sums of absolute differences, byte dot products.
-#define __HIP_DOT4__(NAME, T, U)                                             \
-  __F__ U NAME(T a, T b, U c) {                                              \
-    return c + (U)a.x * (U)b.x + (U)a.y * (U)b.y + (U)a.z * (U)b.z + (U)a.w * (U)b.w; \
-  }
-__HIP_DOT4__(amd_mixed_dot_s, char4, int)
-__HIP_DOT4__(amd_mixed_dot_u, uchar4, unsigned)
-#undef __HIP_DOT4__
-__F__ int amd_mixed_dot(char4 a, char4 b, int c, bool) { return amd_mixed_dot_s(a, b, c); }
-__F__ unsigned amd_mixed_dot(uchar4 a, uchar4 b, unsigned c, bool) { return amd_mixed_dot_u(a, b, c); }
+// The sum is exact; asked to saturate it stops at the ends of its type, else it wraps.
+namespace hip_detail {
+__F__ int dot_result(long long sum, bool saturate) {
+  return saturate ? sum > 2147483647 ? 2147483647 : sum < -2147483648ll ? -2147483647 - 1 : (int)sum : (int)sum;
+}
+__F__ unsigned dot_result_u(unsigned long long sum, bool saturate) {
+  return saturate && sum > 0xffffffffu ? 0xffffffffu : (unsigned)sum;
+}
+}  // namespace hip_detail
+__F__ int amd_mixed_dot(short2 a, short2 b, int c, bool saturate) {
+  return hip_detail::dot_result((long long)c + (long long)a.x * b.x + (long long)a.y * b.y, saturate);
+}
+__F__ unsigned amd_mixed_dot(ushort2 a, ushort2 b, unsigned c, bool saturate) {
+  return hip_detail::dot_result_u((unsigned long long)c + (unsigned long long)a.x * b.x + (unsigned long long)a.y * b.y, saturate);
+}
+__F__ int amd_mixed_dot(char4 a, char4 b, int c, bool saturate) {
+  return hip_detail::dot_result((long long)c + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w, saturate);
+}
+__F__ unsigned amd_mixed_dot(uchar4 a, uchar4 b, unsigned c, bool saturate) {
+  return hip_detail::dot_result_u((unsigned long long)c + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w, saturate);
+}
+// Eight numbers of four bits.
+__F__ int amd_mixed_dot(int a, int b, int c, bool saturate) {
+  long long sum = c;
+  for (int i = 28; i >= 0; i -= 4) sum += ((int)((unsigned)a << i) >> 28) * ((int)((unsigned)b << i) >> 28);
+  return hip_detail::dot_result(sum, saturate);
+}
+__F__ unsigned amd_mixed_dot(unsigned a, unsigned b, unsigned c, bool saturate) {
+  unsigned long long sum = c;
+  for (int i = 0; i < 32; i += 4) sum += (a >> i & 15u) * (b >> i & 15u);
+  return hip_detail::dot_result_u(sum, saturate);
+}
 __F__ int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 32; i += 8) c += (int)(signed char)(a >> i) * (int)(signed char)(b >> i);
   return c;

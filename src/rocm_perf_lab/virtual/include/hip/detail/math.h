@@ -126,6 +126,10 @@ template <typename T> struct same<T, T> { static constexpr bool value = true; };
 template <typename T, typename U> struct mixed
     : math_if<is_real<T>::value && is_real<U>::value && !same<T, U>::value, double> {};
 template <typename T> struct integer_arg : math_if<is_integer<T>::value, double> {};
+template <typename T, typename U, typename V> struct mixed3
+    : math_if<is_real<T>::value && is_real<U>::value && is_real<V>::value && !(same<T, U>::value && same<T, V>::value && !is_integer<T>::value), double> {};
+template <typename T, typename U, typename R> struct mixed_or_integer
+    : math_if<is_real<T>::value && is_real<U>::value && !(same<T, U>::value && !is_integer<T>::value), R> {};
 }  // namespace hip_detail
 
 #define __HIP_MATH1__(name, f32, f64) \
@@ -212,6 +216,12 @@ __F__ double powi(double x, int n) { return __ocml_pown_f64(x, n); }
 __F__ float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 __F__ double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 __F__ float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+template <typename T, typename U, typename V>
+__F__ typename hip_detail::mixed3<T, U, V>::type fma(T x, U y, V z) { return __builtin_fma((double)x, (double)y, (double)z); }
+#if defined(__HIP_DEVICE_COMPILE__)
+__F__ _Float16 fma(_Float16 x, _Float16 y, _Float16 z) { return __builtin_fmaf16(x, y, z); }
+__F__ _Float16 pow(_Float16 x, int n) { return (_Float16)__ocml_pown_f32((float)x, n); }
+#endif
 
 __F__ float ldexp(float x, int e) { return __HIP_LDEXP__(x, e); }
 __F__ double ldexp(double x, int e) { return __HIP_LDEXP__(x, e); }
@@ -219,10 +229,13 @@ __F__ float ldexpf(float x, int e) { return __HIP_LDEXP__(x, e); }
 __F__ float scalbn(float x, int e) { return ldexp(x, e); }
 __F__ double scalbn(double x, int e) { return ldexp(x, e); }
 __F__ float scalbnf(float x, int e) { return ldexp(x, e); }
+template <typename T> __F__ typename hip_detail::integer_arg<T>::type ldexp(T x, int e) { return ldexp((double)x, e); }
+template <typename T> __F__ typename hip_detail::integer_arg<T>::type scalbn(T x, int e) { return ldexp((double)x, e); }
 __F__ int __hip_exponent(long e) { return e > 100000 ? 100000 : e < -100000 ? -100000 : (int)e; }
 __F__ float scalbln(float x, long e) { return ldexp(x, __hip_exponent(e)); }
 __F__ double scalbln(double x, long e) { return ldexp(x, __hip_exponent(e)); }
 __F__ float scalblnf(float x, long e) { return ldexp(x, __hip_exponent(e)); }
+template <typename T> __F__ typename hip_detail::integer_arg<T>::type scalbln(T x, long e) { return scalbln((double)x, e); }
 
 #define __HIP_CLASSIFY__(T, FABS, INF) \
   __F__ bool isnan(T x) { return __builtin_isnan(x); } \
@@ -240,6 +253,22 @@ __F__ float scalblnf(float x, long e) { return ldexp(x, __hip_exponent(e)); }
 __HIP_CLASSIFY__(float, __builtin_fabsf, __builtin_inff())
 __HIP_CLASSIFY__(double, __builtin_fabs, __builtin_inf())
 #undef __HIP_CLASSIFY__
+#define __HIP_COMPARE__(NAME) \
+  template <typename T, typename U> \
+  __F__ typename hip_detail::mixed_or_integer<T, U, bool>::type NAME(T x, U y) { return NAME((double)x, (double)y); }
+__HIP_COMPARE__(isgreater) __HIP_COMPARE__(isgreaterequal) __HIP_COMPARE__(isless)
+__HIP_COMPARE__(islessequal) __HIP_COMPARE__(islessgreater) __HIP_COMPARE__(isunordered)
+#undef __HIP_COMPARE__
+template <typename T> __F__ typename hip_detail::math_if<hip_detail::is_integer<T>::value, bool>::type isnormal(T x) { return x != 0; }
+template <typename T> __F__ typename hip_detail::math_if<hip_detail::is_integer<T>::value, bool>::type signbit(T x) { return x < 0; }
+template <typename T> __F__ typename hip_detail::math_if<hip_detail::is_integer<T>::value, int>::type fpclassify(T x) { return fpclassify((double)x); }
+// The names the C library's macros use.
+#define __HIP_CLASSIFY__(NAME, LIBRARY) \
+  __F__ bool LIBRARY(double x) { return NAME(x); } \
+  __F__ bool LIBRARY##f(float x) { return NAME(x); }
+__HIP_CLASSIFY__(isnan, __isnan) __HIP_CLASSIFY__(isinf, __isinf)
+__HIP_CLASSIFY__(isfinite, __finite) __HIP_CLASSIFY__(signbit, __signbit)
+#undef __HIP_CLASSIFY__
 template <typename T> __F__ typename hip_detail::math_if<hip_detail::is_integer<T>::value, bool>::type isnan(T) { return false; }
 template <typename T> __F__ typename hip_detail::math_if<hip_detail::is_integer<T>::value, bool>::type isinf(T) { return false; }
 template <typename T> __F__ typename hip_detail::math_if<hip_detail::is_integer<T>::value, bool>::type isfinite(T) { return true; }
@@ -247,6 +276,7 @@ template <typename T> __F__ typename hip_detail::math_if<hip_detail::is_integer<
 __F__ float frexp(float x, int* e) { return __builtin_frexpf(x, e); }
 __F__ double frexp(double x, int* e) { return __builtin_frexp(x, e); }
 __F__ float frexpf(float x, int* e) { return __builtin_frexpf(x, e); }
+template <typename T> __F__ typename hip_detail::integer_arg<T>::type frexp(T x, int* e) { return __builtin_frexp((double)x, e); }
 __F__ float modf(float x, float* whole) {
   float t = __builtin_truncf(x);
   *whole = t;
@@ -273,9 +303,12 @@ __F__ int ilogb(double x) {
   return e - 1;
 }
 __F__ int ilogbf(float x) { return ilogb(x); }
+template <typename T> __F__ typename hip_detail::math_if<hip_detail::is_integer<T>::value, int>::type ilogb(T x) { return ilogb((double)x); }
 __F__ float remquo(float x, float y, int* q) { return __ocml_remquo_f32(x, y, q); }
 __F__ double remquo(double x, double y, int* q) { return __ocml_remquo_f64(x, y, q); }
 __F__ float remquof(float x, float y, int* q) { return __ocml_remquo_f32(x, y, q); }
+template <typename T, typename U>
+__F__ typename hip_detail::mixed_or_integer<T, U, double>::type remquo(T x, U y, int* q) { return __ocml_remquo_f64((double)x, (double)y, q); }
 __F__ float nan(const char*, float) { return __builtin_nanf(""); }
 __F__ double nan(const char*) { return __builtin_nan(""); }
 __F__ float nanf(const char*) { return __builtin_nanf(""); }
@@ -287,7 +320,9 @@ __F__ float nanf(const char*) { return __builtin_nanf(""); }
   __F__ long name##f(float x) { return (long)round##f(x); } \
   __F__ long long l##name(float x) { return (long long)round##f(x); } \
   __F__ long long l##name(double x) { return (long long)round(x); } \
-  __F__ long long l##name##f(float x) { return (long long)round##f(x); }
+  __F__ long long l##name##f(float x) { return (long long)round##f(x); } \
+  template <typename T> __F__ typename hip_detail::math_if<hip_detail::is_integer<T>::value, long>::type name(T x) { return name((double)x); } \
+  template <typename T> __F__ typename hip_detail::math_if<hip_detail::is_integer<T>::value, long long>::type l##name(T x) { return l##name((double)x); }
 __HIP_TO_LONG__(lround, __builtin_round)
 __HIP_TO_LONG__(lrint, __builtin_rint)
 #undef __HIP_TO_LONG__
@@ -390,15 +425,16 @@ __HIP_BOTH_FN__ float min(float x, float y) { return __builtin_fminf(x, y); }
 __HIP_BOTH_FN__ float max(float x, float y) { return __builtin_fmaxf(x, y); }
 __HIP_BOTH_FN__ double min(double x, double y) { return __builtin_fmin(x, y); }
 __HIP_BOTH_FN__ double max(double x, double y) { return __builtin_fmax(x, y); }
-// Two types, or short ones: as the type that arithmetic on both has, which one of the above takes.
-template <typename T, typename U>
-__HIP_BOTH_FN__ auto min(T x, U y) -> typename hip_detail::math_if<hip_detail::is_real<T>::value && hip_detail::is_real<U>::value, decltype(x + y)>::type {
-  return min((decltype(x + y))x, (decltype(x + y))y);
-}
-template <typename T, typename U>
-__HIP_BOTH_FN__ auto max(T x, U y) -> typename hip_detail::math_if<hip_detail::is_real<T>::value && hip_detail::is_real<U>::value, decltype(x + y)>::type {
-  return max((decltype(x + y))x, (decltype(x + y))y);
-}
+// Short types stay as they are; of two types both become double, as with every other function of
+// two numbers in AMD's compiler: max(-1, 2u) is 2, not 4294967295.
+#define __HIP_MIN_MAX__(NAME) \
+  template <typename T> __HIP_BOTH_FN__ typename hip_detail::math_if<hip_detail::is_integer<T>::value, T>::type NAME(T x, T y) { \
+    return (T)NAME((long long)x, (long long)y); \
+  } \
+  template <typename T, typename U> \
+  __HIP_BOTH_FN__ typename hip_detail::mixed<T, U>::type NAME(T x, U y) { return NAME((double)x, (double)y); }
+__HIP_MIN_MAX__(min) __HIP_MIN_MAX__(max)
+#undef __HIP_MIN_MAX__
 
 // namespace std finds the device overloads too; declared before <cmath>, they keep its own
 // constexpr versions (which would call host library functions) out of device code.

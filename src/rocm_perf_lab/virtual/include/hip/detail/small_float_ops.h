@@ -4,6 +4,7 @@
 //   H_FROM(f)      scalar of a float, to nearest even
 //   H_OP(a, op, b) arithmetic of two scalars, rounded once
 //   H_FMA(a, b, c)
+//   H_INFINITE     what __hisinf gives: AMD has bool for one type, the sign in an int for the other
 //   H_FN           attributes
 // No include guard: it is meant to be included twice.
 
@@ -44,7 +45,8 @@ H_FN H2 __hcmadd(H2 a, H2 b, H2 c) {
   return H2(re, im);
 }
 H_FN bool __hisnan(H a) { float f = H_TO(a); return f != f; }
-H_FN int __hisinf(H a) { float f = H_TO(a); return f == __builtin_inff() ? 1 : f == -__builtin_inff() ? -1 : 0; }
+H_FN H_INFINITE __hisinf(H a) { float f = H_TO(a); return f == __builtin_inff() ? 1 : f == -__builtin_inff() ? -1 : 0; }
+H_FN H2 __hisinf2(H2 a) { return H2(H_FROM(__hisinf(a.x) ? 1.0f : 0.0f), H_FROM(__hisinf(a.y) ? 1.0f : 0.0f)); }
 H_FN H2 __hisnan2(H2 a) { return H2(H_FROM(__hisnan(a.x) ? 1.0f : 0.0f), H_FROM(__hisnan(a.y) ? 1.0f : 0.0f)); }
 
 // Ordered comparisons; the u forms are true where an operand is no number.
@@ -74,8 +76,16 @@ H_FN H __hmin_nan(H a, H b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(
 H_FN H2 __hmax2(H2 a, H2 b) { return H2(__hmax(a.x, b.x), __hmax(a.y, b.y)); }
 H_FN H2 __hmin2(H2 a, H2 b) { return H2(__hmin(a.x, b.x), __hmin(a.y, b.y)); }
 
-#if defined(__HIP__)
-// Mathematics: the float's function, rounded. Device side only, as on CUDA.
+// Mathematics: the float's function, rounded. In HIP sources device side only, as on CUDA.
+#if !defined(__HIP__)
+#define __ocml_rsqrt_f32(x) (1.0f / __builtin_sqrtf(x))
+#define __ocml_sin_f32 __builtin_sinf
+#define __ocml_cos_f32 __builtin_cosf
+#define __ocml_tanh_f32 __builtin_tanhf
+#define __HIP_EXP10F__(x) __builtin_powf(10.0f, x)
+#else
+#define __HIP_EXP10F__(x) __builtin_exp10f(x)
+#endif
 #define H_MATH(NAME, EXPRESSION)                                                               \
   __HIP_DEVICE_FN__ H h##NAME(H a) { float x = H_TO(a); return H_FROM(EXPRESSION); }           \
   __HIP_DEVICE_FN__ H2 h2##NAME(H2 a) { return H2(h##NAME(a.x), h##NAME(a.y)); }
@@ -84,7 +94,7 @@ H_MATH(rsqrt, __ocml_rsqrt_f32(x))
 H_MATH(rcp, 1.0f / x)
 H_MATH(exp, __builtin_expf(x))
 H_MATH(exp2, __builtin_exp2f(x))
-H_MATH(exp10, __builtin_exp10f(x))
+H_MATH(exp10, __HIP_EXP10F__(x))
 H_MATH(log, __builtin_logf(x))
 H_MATH(log2, __builtin_log2f(x))
 H_MATH(log10, __builtin_log10f(x))
@@ -96,6 +106,12 @@ H_MATH(floor, __builtin_floorf(x))
 H_MATH(trunc, __builtin_truncf(x))
 H_MATH(rint, __builtin_rintf(x))
 #undef H_MATH
+#undef __HIP_EXP10F__
+#if !defined(__HIP__)
+#undef __ocml_rsqrt_f32
+#undef __ocml_sin_f32
+#undef __ocml_cos_f32
+#undef __ocml_tanh_f32
 #endif
 
 #define H_OPERATOR(OP)                                                                         \
@@ -113,6 +129,11 @@ H_FN H operator+(H a) { return a; }
 H_FN H2 operator-(H2 a) { return __hneg2(a); }
 H_FN H& operator++(H& a) { return a = H_OP(a, +, H_FROM(1.0f)); }
 H_FN H& operator--(H& a) { return a = H_OP(a, -, H_FROM(1.0f)); }
+H_FN H2 operator+(H2 a) { return a; }
+H_FN H2& operator++(H2& a) { ++a.x; ++a.y; return a; }
+H_FN H2& operator--(H2& a) { --a.x; --a.y; return a; }
+H_FN H2 operator++(H2& a, int) { H2 old = a; ++a; return old; }
+H_FN H2 operator--(H2& a, int) { H2 old = a; --a; return old; }
 H_FN H operator++(H& a, int) { H old = a; ++a; return old; }
 H_FN H operator--(H& a, int) { H old = a; --a; return old; }
 #define H_OPERATOR(OP)                                                                         \

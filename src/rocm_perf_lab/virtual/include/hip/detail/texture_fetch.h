@@ -1,35 +1,9 @@
-// Texture references, and the functions that read images. These GPUs have no texture hardware: as in
-// AMD's headers a call in device code is an error, and __HIP_NO_IMAGE_SUPPORT lets programs leave it out.
+// The functions that read images. These GPUs have no texture hardware: as in AMD's headers a call in
+// device code is an error, and __HIP_NO_IMAGE_SUPPORT lets programs leave it out.
 #pragma once
 #pragma clang system_header
 
-template <typename T, int Type = hipTextureType1D, enum hipTextureReadMode Mode = hipReadModeElementType>
-struct texture : textureReference {
-  texture(int normalized_ = 0, enum hipTextureFilterMode filter = hipFilterModePoint, enum hipTextureAddressMode address = hipAddressModeClamp)
-      : textureReference{} {
-    normalized = normalized_;
-    readMode = Mode;
-    filterMode = filter;
-    addressMode[0] = addressMode[1] = addressMode[2] = address;
-    channelDesc = hipCreateChannelDesc<T>();
-  }
-};
-
-template <typename T, int D, enum hipTextureReadMode M>
-inline hipError_t hipBindTexture(size_t* offset, const texture<T, D, M>& reference, const void* data, size_t size = ~0u) {
-  return hipBindTexture(offset, &reference, data, &reference.channelDesc, size);
-}
-template <typename T, int D, enum hipTextureReadMode M>
-inline hipError_t hipBindTextureToArray(const texture<T, D, M>& reference, hipArray_const_t array) {
-  return hipBindTextureToArray(&reference, array, &reference.channelDesc);
-}
-template <typename T, int D, enum hipTextureReadMode M>
-inline hipError_t hipBindTextureToArray(const texture<T, D, M>& reference, hipArray_const_t array, const hipChannelFormatDesc& format) {
-  return hipBindTextureToArray(&reference, array, &format);
-}
-template <typename T, int D, enum hipTextureReadMode M> inline hipError_t hipUnbindTexture(const texture<T, D, M>& reference) {
-  return hipUnbindTexture(&reference);
-}
+#include <hip/detail/texture_reference.h>
 
 #if defined(__HIP_DEVICE_COMPILE__)
 #define __HIP_IMAGE__ __attribute__((device, unavailable("The image/texture API not supported on the device")))

@@ -92,6 +92,7 @@ template <typename T> __F__ T first_lane(T value) {
 }
 }  // namespace hip_detail
 
+template <typename T> __F__ T __hip_readfirstlane(T value) { return hip_detail::first_lane(value); }
 template <typename T> __F__ unsigned long long __match_any(T value) {
   unsigned long long result = 0;
   bool open = true;
