@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rocm_perf_lab.arch import gpu, load, lookup
-from rocm_perf_lab.arch.check import check, check_file
+from rocm_perf_lab.arch.check import check, check_file, twice_matched
 from rocm_perf_lab.cli import main as cli
 from rocm_perf_lab.errors import UsageError
 from support.traces import MI300X
@@ -222,3 +222,9 @@ def test_check_fails_with_sentences(
     monkeypatch.setattr("rocm_perf_lab.arch.check.files", lambda: broken)
     assert run("arch", "check") == 1
     assert "gfx942.toml: [hardware] wave_size lacks unit" in capsys.readouterr().err
+
+
+def test_a_target_that_two_files_claim_is_a_problem() -> None:
+    found = {"a": {"matches": ["gfx1", "gfx2"]}, "b": {"matches": ["gfx2"]}}
+    assert twice_matched(found) == ["gfx2 is matched by a.toml and by b.toml"]
+    assert twice_matched(load.files()) == []

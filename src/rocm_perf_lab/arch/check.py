@@ -32,7 +32,22 @@ Table = Mapping[str, Any]
 
 def check() -> list[str]:
     """What is wrong, one sentence each; nothing if all is well."""
-    return [problem for name, file in files().items() for problem in check_file(name, file)]
+    found = files()
+    return [
+        *(problem for name, file in found.items() for problem in check_file(name, file)),
+        *twice_matched(found),
+    ]
+
+
+def twice_matched(found: Mapping[str, Table]) -> list[str]:
+    """Targets that two files claim: whichever comes first would be taken."""
+    owner: dict[str, str] = {}
+    problems = []
+    for name, file in found.items():
+        for target in file.get("matches", ()):
+            if owner.setdefault(target, name) != name:
+                problems.append(f"{target} is matched by {owner[target]}.toml and by {name}.toml")
+    return problems
 
 
 def check_file(name: str, file: Table) -> list[str]:
