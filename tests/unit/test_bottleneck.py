@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.analyze.bottleneck import KernelEvidence, Number, Verdict, judge
 from rocm_perf_lab.analyze.counters import join
-from rocm_perf_lab.analyze.evidence import analyze_kernels, launch_facts
+from rocm_perf_lab.analyze.evidence import analyze_kernels, gather, launch_facts
+from rocm_perf_lab.analyze.occupancy import of_kernel
 from rocm_perf_lab.analyze.roofline import roofline
 from rocm_perf_lab.analyze.rules import LABELS, rule_set
 from rocm_perf_lab.analyze.thread_trace import summarize
@@ -121,6 +122,15 @@ def test_the_recorded_vcopy_is_memory_bandwidth_bound(folder: str) -> None:
     assert found.verdict.label == "memory_bandwidth_bound"
     # 16 MB a dispatch fit MI300X's Infinity Cache, whose ceiling is further away than HBM's.
     assert found.verdict.confidence in ("high", "medium", "low")
+
+
+def test_every_number_a_rule_speaks_of_is_gathered() -> None:
+    """A name that nobody fills in would make its rules silent for ever."""
+    trace = TraceBuilder().dispatch("k", 0, 1000, counters={"SQ_WAVES": 4.0}).build()
+    (kernel,) = roofline(join(None, [trace]), GPU).kernels
+    waves = of_kernel(GPU, trace.kernels[0], kernel.key.workgroup, kernel.key.lds_bytes)
+    found = gather(kernel, waves, GPU, launch_facts(trace)["k"])
+    assert set(RULES.meanings) - set(found.numbers) == set()
 
 
 def test_a_big_copy_is_memory_bandwidth_bound_with_high_confidence() -> None:
