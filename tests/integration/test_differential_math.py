@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.device.toolchain import find_toolchain, virtual_dir
+from support.device_math import program
 from support.hip_build import build, need_compiler, need_virtual_gpu, run
 from support.math_table import FUNCTIONS, Function, inputs
 from support.ulp import worst
@@ -21,7 +22,11 @@ KINDS: tuple[tuple[str, type[np.floating[Any]], Any], ...] = (
     ("f64", np.float64, ctypes.c_double),
 )
 # Instructions of the GPU take part: close, not equal.
-HARDWARE = {("rsqrt", "f32"), ("rsqrt", "f64")}
+HARDWARE = {
+    *((name, "f32") for name in "rsqrt exp exp2 exp10 log log2 log10 erf atan".split()),
+    *((name, suffix) for name in ("cbrt", "rcbrt") for suffix in ("f32", "f64")),
+    ("rsqrt", "f64"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -101,47 +106,9 @@ def test_remainders_are_exact(library: ctypes.CDLL, suffix: str) -> None:
         assert remainder(a, b) == math.remainder(a, b)
 
 
-def program() -> str:
-    rows = "\n".join(
-        f"  ROW({f.name}, {suffix}, {kind})"
-        for f in FUNCTIONS
-        for suffix, kind in (("f32", "float"), ("f64", "double"))
-    )
-    return f"""
-#include <hip/hip_runtime.h>
-#include <cstdio>
-#include <vector>
-#define ROW(NAME, SUFFIX, T) \\
-  __global__ void NAME##_##SUFFIX(const T* x, T* y, int n) {{ \\
-    int i = blockIdx.x * blockDim.x + threadIdx.x; \\
-    if (i < n) y[i] = __ocml_##NAME##_##SUFFIX(x[i]); }}
-{rows}
-#undef ROW
-template <typename T> void evaluate(FILE* in, FILE* out, void (*kernel)(const T*, T*, int)) {{
-  int n = 0;
-  if (fread(&n, 4, 1, in) != 1) return;
-  std::vector<T> x(n);
-  if (fread(x.data(), sizeof(T), n, in) != (size_t)n) return;
-  T *dx, *dy;
-  (void)hipMalloc(&dx, n * sizeof(T)); (void)hipMalloc(&dy, n * sizeof(T));
-  (void)hipMemcpy(dx, x.data(), n * sizeof(T), hipMemcpyHostToDevice);
-  kernel<<<(n + 63) / 64, 64>>>(dx, dy, n);
-  (void)hipMemcpy(x.data(), dy, n * sizeof(T), hipMemcpyDeviceToHost);
-  fwrite(x.data(), sizeof(T), n, out);
-  (void)hipFree(dx); (void)hipFree(dy);
-}}
-int main(int, char** argv) {{
-  FILE *in = fopen(argv[1], "rb"), *out = fopen(argv[2], "wb");
-#define ROW(NAME, SUFFIX, T) evaluate<T>(in, out, NAME##_##SUFFIX);
-{rows}
-  return fclose(out) || hipDeviceSynchronize() != hipSuccess;
-}}
-"""
-
-
 def test_device_gives_the_host_librarys_bits(library: ctypes.CDLL, tmp_path: Path) -> None:
     need_virtual_gpu()
-    binary = build(tmp_path, program())
+    binary = build(tmp_path, program(FUNCTIONS))
     blocks, wanted = bytearray(), []
     for function in FUNCTIONS:
         for suffix, kind, c in KINDS:

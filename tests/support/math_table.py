@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import mpmath as mp
 import numpy as np
 
-from support.ulp import Reference
-
 
 @dataclass(frozen=True)
 class Function:
     name: str
-    reference: Reference
+    reference: Callable[..., Any]
     ranges: tuple[tuple[float, float], ...]
     ulp32: float
     ulp64: float
@@ -58,6 +57,14 @@ FUNCTIONS = (
     Function("erfinv", mp.erfinv, ((-0.99, 0.99),), 1, 4),
     Function("tgamma", mp.gamma, ((0.1, 30), (-9.9, -0.1)), 1, 3),
     Function("lgamma", lambda x: mp.log(abs(mp.gamma(x))), ((0.01, 4), (0.1, 100)), 1, 4),
+)
+
+# Of two arguments: the second is the first's list from its end.
+PAIRS = (
+    Function("pow", mp.power, ((0.1, 8),), 1, 1),
+    Function("atan2", mp.atan2, ((-5, 5),), 1, 1, "any"),
+    Function("hypot", mp.hypot, ((-5, 5),), 1, 1, "any"),
+    Function("fmod", lambda x, y: mp.sign(x) * mp.fmod(abs(x), abs(y)), ((-50, 50),), 0, 0),
 )
 
 

@@ -12,6 +12,9 @@
 #define TABLE static const
 #endif
 
+// Left to itself the compiler makes calls of the larger ones, and a call saves every register.
+#define INLINED __attribute__((always_inline))
+
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
@@ -22,6 +25,15 @@ template <typename To, typename From> FN To bits(From from) {
   To to;
   __builtin_memcpy(&to, &from, sizeof to);
   return to;
+}
+
+// 2^x as the hardware has it, to a unit in the last place.
+FN float exp2_instruction(float x) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  return __builtin_amdgcn_exp2f(x);
+#else
+  return __builtin_exp2f(x);
+#endif
 }
 
 FN float fma_(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -105,7 +117,24 @@ FN int exponent_(double x) {
 #endif
 }
 
-template <typename T> FN T horner(T, T last) { return last; }
+// 1 / x to a few units in the last place, for x well inside the range: where a remainder makes up
+// for the error, a division rounded correctly would be three times the work.
+FN float reciprocal(float x) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  return __builtin_amdgcn_rcpf(x);
+#else
+  return 1.0f / x;
+#endif
+}
+FN double reciprocal(double x) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  double r = __builtin_amdgcn_rcp(x);
+  return fma_(fma_(-x, r, 1.0), r, r);
+#else
+  return 1.0 / x;
+#endif
+}
+
 // c0 + x (c1 + x (c2 + ...)), coefficients from the highest: polynomial(x, cn, ..., c0).
 template <typename T, typename... C> FN T polynomial(T x, T highest, C... rest) {
   const T c[] = {(T)rest...};
@@ -146,15 +175,15 @@ template <typename T> FN Pair<T> operator*(Pair<T> a, T b) {
 }
 template <typename T> FN Pair<T> operator-(Pair<T> a) { return {-a.hi, -a.lo}; }
 template <typename T> FN Pair<T> operator/(Pair<T> a, Pair<T> b) {
-  T q = a.hi / b.hi;
+  T inverse = reciprocal(b.hi), q = a.hi * inverse;
   T r = fma_(-q, b.hi, a.hi);
   r = fma_(-q, b.lo, r + a.lo);
-  return fast_sum(q, r / b.hi);
+  return fast_sum(q, r * inverse);
 }
 template <typename T> FN Pair<T> square_root(Pair<T> a) {
   T s = sqrt_(a.hi);
   if (!(s > (T)0)) return {s, (T)0};
   T r = fma_(-s, s, a.hi) + a.lo;
-  return fast_sum(s, r / (s + s));
+  return fast_sum(s, r * reciprocal(s + s));
 }
 template <typename T> FN T value(Pair<T> a) { return a.hi + a.lo; }

@@ -53,7 +53,7 @@ template <typename T> FN Pair<T> reduce_exp(Pair<T> x, int& k) {
   return fast_sum(r.hi, r.lo + x.lo);
 }
 // exp of a pair whose high part is in range.
-template <typename T> FN T exp_pair(Pair<T> x) {
+template <typename T> FN INLINED T exp_pair(Pair<T> x) {
   if (x.hi > Constants<T>::too_big) return inf_<T>();
   if (x.hi < Constants<T>::too_small) return 0;
   int k;
@@ -136,7 +136,7 @@ template <typename T> FN Pair<T> log_ratio(Pair<T> s) {
   return {total.hi + total.hi, total.lo + total.lo};
 }
 // log of a finite x > 0 given as a pair, as a pair.
-template <typename T> FN Pair<T> log_pair(Pair<T> x) {
+template <typename T> FN INLINED Pair<T> log_pair(Pair<T> x) {
   int e = exponent_(x.hi);
   T m = mantissa_(x.hi);
   if (m < T(0.70710678)) {

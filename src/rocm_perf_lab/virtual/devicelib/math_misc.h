@@ -3,33 +3,39 @@
 
 #include "math_trig.h"
 
+// The cube root of m in [1/2, 4) to 20 bits, and 1 / (3 root^2) as exactly.
+FN float cbrt_guess(float m) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  return __builtin_amdgcn_exp2f(__builtin_amdgcn_logf(m) * (1.0f / 3.0f));
+#else
+  return exp2_(log2_(m) * (1.0f / 3.0f));
+#endif
+}
 template <typename T> FN T cbrt_(T x) {
   T a = abs_(x);
   if (!(a > T(0)) || isinf_(a)) return x;
   int e = exponent_(a);
-  T m = mantissa_(a);
-  int third = e >= 0 ? e / 3 : -((2 - e) / 3);
-  m = ldexp_(m, e - 3 * third);  // [1/2, 4)
-  T r = exp2_(log2_((float)m) * (1.0f / 3.0f));
-  // One Newton step in the working precision, one with the remainder exact.
-  r = r - (r * r * r - m) / (T(3) * r * r);
+  int third = (e + 3 * 4096) / 3 - 4096;
+  T m = ldexp_(mantissa_(a), e - 3 * third);  // [1/2, 4)
+  float guess = cbrt_guess((float)m);
+  T r = guess, slope = reciprocal(3.0f * guess * guess);
+  // Newton's step brings a double to 40 bits; the last one has its remainder exact.
+  if (sizeof(T) == 8) r = fma_(m - r * r * r, slope, r);
   Pair<T> square = product(r, r);
-  Pair<T> cube = square * r;
-  T rest = (m - cube.hi) - cube.lo;
-  r = r + rest / (T(3) * square.hi);
-  return copysign_(ldexp_(r, third), x);
+  Pair<T> cube = product(square.hi, r);
+  T rest = (m - cube.hi) - fma_(square.lo, r, cube.lo);
+  return copysign_(ldexp_(fma_(rest, slope, r), third), x);
 }
 template <typename T> FN T hypot_(T x, T y) {
   T a = abs_(x), b = abs_(y);
+  T big = a > b ? a : b, small = a > b ? b : a;
+  int e = exponent_(big);
+  T p = ldexp_(big, -e), q = ldexp_(small, -e);
+  Pair<T> square = product(q, q);
+  T r = ldexp_(sqrt_(fma_(p, p, square.hi) + square.lo), e);
   if (isinf_(a) || isinf_(b)) return inf_<T>();
   if (isnan_(a) || isnan_(b)) return a + b;
-  if (a < b) { T t = a; a = b; b = t; }
-  if (b == T(0)) return a;
-  int e = exponent_(a);
-  a = ldexp_(a, -e);
-  b = ldexp_(b, -e);
-  Pair<T> s = product(a, a) + product(b, b);
-  return ldexp_(value(square_root(s)), e);
+  return big == T(0) ? T(0) : r;
 }
 template <typename T> FN T rhypot_(T x, T y) { return T(1) / hypot_(x, y); }
 FN float rsqrt_(float x) {
@@ -42,19 +48,17 @@ FN float rsqrt_(float x) {
 #endif
 }
 FN double rsqrt_(double x) {
-  if (!(x > 0.0) || isinf_(x)) return 1.0 / sqrt_(x);
-  int e = exponent_(x) & ~1;
-  double m = ldexp_(x, -e);
 #if defined(__HIP_DEVICE_COMPILE__)
-  double r = __builtin_amdgcn_rsq(m);
-  double h = fma_(-m * r, r, 1.0);
-  r = fma_(r * h, fma_(h, 0.375, 0.5), r);
+  double r = __builtin_amdgcn_rsq(x);
+  double h = fma_(-x * r, r, 1.0);
+  double better = fma_(r * h, fma_(h, 0.375, 0.5), r);
+  return x > 0.0 && x < inf_<double>() ? better : r;
 #else
-  double r = 1.0 / sqrt_(m);
-#endif
+  if (!(x > 0.0) || isinf_(x)) return 1.0 / sqrt_(x);
+  double r = 1.0 / sqrt_(x);
   Pair<double> p = product(r, r);
-  double rest = fma_(-m, p.hi, 1.0) - m * p.lo;
-  return ldexp_(fma_(r * 0.5, rest, r), -e / 2);
+  return fma_(r * 0.5, fma_(-x, p.hi, 1.0) - x * p.lo, r);
+#endif
 }
 template <typename T> FN T rcbrt_(T x) { return T(1) / cbrt_(x); }
 

@@ -55,6 +55,15 @@ template <typename T> FN T erf_(T x) {
   if (a > T(6)) return copysign_(T(1), x);
   return copysign_(T(1) - exp_minus_square(a, T(0)) * erfcx_positive(a), x);
 }
+// A float alone: erfc as a power of 2 of a polynomial, of which erf takes no more than 0.2.
+FN float erf_(float x) {
+  float a = abs_(x);
+  float low = fma_(x, erf_tail(x * x), x);
+  float p = polynomial(a, 3.01661294e-05f, -0.000623681583f, 0.0060023726f, -0.0361993797f,
+                       0.156152442f, 0.913783789f, 1.62951708f, -0.000246054755f);
+  float high = a > 4.0f ? 1.0f : 1.0f - exp2_instruction(-p);
+  return a < 0.95f ? low : isnan_(x) ? x : copysign_(high, x);
+}
 FN double erfcx_(double x) {
   if (isnan_(x)) return x;
   if (x >= 0.0) return x > 1e150 ? 0.5641895835477563 / x : erfcx_positive(x);

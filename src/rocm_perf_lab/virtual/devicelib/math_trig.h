@@ -220,9 +220,11 @@ template <typename T> FN T atan_(T x) {
   if (isnan_(x)) return x;
   if (a < (T)1e-10) return x;
   if (a > (T)1e18) return copysign_(half_pi(T(0)).hi, x);
-  Pair<T> r;
-  if (a > T(1)) r = half_pi(T(0)) + -atan_unit(Pair<T>{T(1), T(0)} / Pair<T>{a, T(0)});
-  else r = atan_unit(Pair<T>{a, T(0)});
+  bool inverted = a > T(1);
+  Pair<T> t = {a, T(0)};
+  if (inverted) t = Pair<T>{T(1), T(0)} / t;
+  Pair<T> r = atan_unit(t);
+  if (inverted) r = half_pi(T(0)) + -r;
   return copysign_(value(r), x);
 }
 template <typename T> FN T atan2_(T y, T x) {
@@ -242,11 +244,51 @@ template <typename T> FN T atan2_(T y, T x) {
     else if (d < -70) r = {T(0), T(0)};
     else {
       Pair<T> sx = {ldexp_(ax, -e), T(0)}, sy = {ldexp_(ay, -e), T(0)};
-      r = ay > ax ? half_pi(T(0)) + -atan_unit(sx / sy) : atan_unit(sy / sx);
+      r = atan_unit(ay > ax ? sx / sy : sy / sx);
+      if (ay > ax) r = half_pi(T(0)) + -r;
     }
   }
   if (signbit_(x)) r = pi + -r;
   return copysign_(value(r), y);
+}
+
+// Floats have their own: one polynomial from 0 to 1 in place of two ranges and pairs throughout.
+// base + or - atan(top / bottom), top <= bottom, rounded once: what the quotient lost is carried on.
+FN float atan_quotient(float top, float bottom, Pair<float> base, bool minus) {
+  float inverse = reciprocal(bottom), t = top * inverse, lost = fma_(-t, bottom, top) * inverse;
+  float z = t * t;
+  float p = polynomial(z, -0.00179359387f, 0.0109144812f, -0.0311776139f, 0.0579573587f,
+                       -0.0840343684f, 0.109521814f, -0.142642409f, 0.199985489f, -0.333332986f);
+  float rest = fma_(t * z, p, lost * fma_(-0.5f, z, 1.0f));
+  if (minus) {
+    t = -t;
+    rest = -rest;
+  }
+  float s = base.hi + t;
+  return s + (((base.hi - s) + t) + (base.lo + rest));
+}
+FN float atan_(float x) {
+  float a = abs_(x);
+  bool inverted = a > 1.0f;
+  float bottom = inverted ? a < 1e30f ? a : 1e30f : 1.0f;
+  float r = atan_quotient(inverted ? 1.0f : a, bottom, inverted ? half_pi(0.0f) : Pair<float>{0.0f, 0.0f}, inverted);
+  return a < 1e-10f ? x : copysign_(r, x);
+}
+FN float atan2_(float y, float x) {
+  float ax = abs_(x), ay = abs_(y);
+  bool steep = ay > ax, behind = signbit_(x);
+  float top = steep ? ax : ay, bottom = steep ? ay : ax;
+  int e = exponent_(bottom);
+  float infinite = inf_<float>();
+  // Equal infinities are a quotient of 1, a zero over anything one of 0.
+  float t = top == infinite ? 1.0f : ldexp_(top, -e), b = bottom == infinite || bottom == 0.0f ? 1.0f : ldexp_(bottom, -e);
+  if (bottom == infinite && top != infinite) t = 0.0f;
+  Pair<float> pi = {Constants<float>::pi, Constants<float>::pi_lo};
+  Pair<float> base = steep ? half_pi(0.0f) : behind ? pi : Pair<float>{0.0f, 0.0f};
+  float r = atan_quotient(t, b, base, steep != behind);
+  // Too small for the scaled quotient: the division itself.
+  if (!steep && !behind && t < 1e-18f && bottom != infinite && bottom != 0.0f) r = ay / ax;
+  return isnan_(x) || isnan_(y) ? x + y : copysign_(r, y);
 }
 
 FN double asin_tail(double z) { return polynomial(z, 
@@ -260,28 +302,31 @@ FN float asin_tail(float z) { return polynomial(z,
 template <typename T> FN Pair<T> asin_small(Pair<T> x, T z) {
   return fast_sum(x.hi, fma_(x.hi * z, asin_tail(z), x.lo));
 }
+// asin of a in [0, 1], or the half of acos from 1/2 on, as a pair.
+template <typename T> FN Pair<T> asin_half(T a) {
+  bool big = a >= T(0.5);
+  T z = big ? (T(1) - a) * T(0.5) : a * a;  // the first is exact
+  Pair<T> s = {a, T(0)};
+  if (big) s = square_root(Pair<T>{z, T(0)});
+  return asin_small(s, z);
+}
 template <typename T> FN T asin_(T x) {
   T a = abs_(x);
   if (!(a <= T(1))) return nan_<T>();
-  Pair<T> r;
-  if (a < T(0.5)) {
-    r = asin_small(Pair<T>{a, T(0)}, a * a);
-  } else {
-    T z = (T(1) - a) * T(0.5);  // exact
-    Pair<T> s = asin_small(square_root(Pair<T>{z, T(0)}), z);
-    r = half_pi(T(0)) + Pair<T>{T(-2) * s.hi, T(-2) * s.lo};
-  }
+  Pair<T> r = asin_half(a);
+  if (a >= T(0.5)) r = half_pi(T(0)) + Pair<T>{T(-2) * r.hi, T(-2) * r.lo};
   return copysign_(value(r), x);
 }
 template <typename T> FN T acos_(T x) {
   T a = abs_(x);
   if (!(a <= T(1))) return nan_<T>();
-  if (a < T(0.5)) {
-    Pair<T> s = asin_small(Pair<T>{a, T(0)}, a * a);
-    return value(half_pi(T(0)) + (signbit_(x) ? s : -s));
+  Pair<T> s = asin_half(a), base = half_pi(T(0));
+  if (a >= T(0.5)) {
+    s = {T(-2) * s.hi, T(-2) * s.lo};
+    base = signbit_(x) ? Pair<T>{Constants<T>::pi, Constants<T>::pi_lo} : Pair<T>{T(0), T(0)};
+    if (!signbit_(x)) s = -s;
+  } else if (!signbit_(x)) {
+    s = -s;
   }
-  T z = (T(1) - a) * T(0.5);
-  Pair<T> s = asin_small(square_root(Pair<T>{z, T(0)}), z);
-  s = {T(2) * s.hi, T(2) * s.lo};
-  return value(signbit_(x) ? Pair<T>{Constants<T>::pi, Constants<T>::pi_lo} + -s : s);
+  return value(base + s);
 }
