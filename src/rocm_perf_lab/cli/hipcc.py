@@ -23,6 +23,11 @@ is linked with the virtual GPU's runtime. ROCM_PERF_TOOLCHAIN=rocm|clang|ziglang
 Options of this command alone:
   --print-shim-dir  Make a folder with `hipcc` and `hipconfig` for PATH, and print its name.
                     Its parent serves as ROCM_PATH and HIP_PATH for Makefiles that want one.
+  --rocm-perf-device-lib=own|amd|auto|FOLDER
+                    Whose mathematics device code is linked with. `own` (the default) is this
+                    project's; `amd` the ocml.bc of ROCm, rocm-device-libs or Triton's wheel,
+                    `auto` that where there is one the compiler can read. ROCM_PERF_DEVICE_LIB
+                    says the same for a whole build.
 
 Examples:
   rocm-perf hipcc -O3 -g app.cpp -o app

@@ -18,6 +18,7 @@ from rocm_perf_lab.errors import UsageError, plain
 # Python and to C++.
 VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_DEBUG": ("0 or 1", r"[01]?"),
+    "ROCM_PERF_DEVICE_LIB": ("own, amd, auto or a folder", None),
     "ROCM_PERF_DEVICE": ("a device's name", None),
     "ROCM_PERF_NATIVE_LIB": ("a folder", None),
     "ROCM_PERF_AMD_HIP": ("a library", None),

@@ -72,6 +72,7 @@ class Command:
     dry_run: bool = False
     runtime: bool = True  # link libamdhip64
     jobs: int = 1
+    device_lib: str = ""  # --rocm-perf-device-lib: own, amd, auto or a folder
     question: str = ""  # "--version" and the like: answered without compiling
 
 
@@ -161,6 +162,8 @@ def parse(args: Sequence[str]) -> Command:
             command = replace(command, verbose=True)
         elif word == "-###":
             command = replace(command, verbose=True, dry_run=True)
+        elif word.startswith("--rocm-perf-device-lib="):
+            command = replace(command, device_lib=word.partition("=")[2])
         elif word.startswith("-parallel-jobs="):
             command = replace(command, jobs=_number(word))
         elif word in ("--version", "-dumpversion", "-dumpmachine", "--print-targets", "--help",

@@ -18,11 +18,11 @@ from pathlib import Path
 from rocm_perf_lab import scratch
 from rocm_perf_lab.codeobject.bundle import device_id, write_bundle
 from rocm_perf_lab.device import toolchain_rdc as rdc
+from rocm_perf_lab.device.device_library import device_libraries
 from rocm_perf_lab.device.toolchain import (
     DEFAULT_ARCH,
     Toolchain,
     device_flags,
-    device_library,
     header_flags,
     include_dir,
     runtime_library_dir,
@@ -92,8 +92,8 @@ class Build:
         ]
         words = [*self.toolchain.clang, *device_flags(arch), *common, *self.command.device_flags]
         if not self.command.rdc:
-            library = device_library(self.toolchain, arch)
-            words += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(library)]
+            for library in device_libraries(self.toolchain, arch, self.command.device_lib):
+                words += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(library)]
         words += self.unit_flags(source)
         return [*words, *what, source, "-o", out]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.codeobject.bundle import read_bundle, write_bundle
 from rocm_perf_lab.codeobject.elf import Elf, archive_members, is_archive, is_elf
-from rocm_perf_lab.device.toolchain import device_library
+from rocm_perf_lab.device.device_library import device_libraries
 
 if TYPE_CHECKING:
     from rocm_perf_lab.device.toolchain_args import Input
@@ -79,7 +79,7 @@ def link_device(build: Build, files: list[str]) -> list[str]:
 
 def _link_arch(build: Build, arch: str, parts: list[Path]) -> bytes:
     out = build.work / f"rdc-{arch.replace(':', '_')}.out"
-    library = device_library(build.toolchain, arch)
+    libraries = device_libraries(build.toolchain, arch, build.command.device_lib)
     cpu = arch.partition(":")[0]
     build.run(
         [
@@ -87,7 +87,8 @@ def _link_arch(build: Build, arch: str, parts: list[Path]) -> bytes:
             *("-m", "elf64_amdgpu", "--no-undefined", "-shared", f"-plugin-opt=mcpu={cpu}"),
             *("-plugin-opt=O3", "--lto-CGO3", "-plugin-opt=-amdgpu-internalize-symbols"),
             *("-o", str(out), *map(str, parts)),
-            *("--start-lib", str(library), "--end-lib"),
+            # AMD's functions are named as ours are: the first that is found counts.
+            *("-z", "muldefs", "--start-lib", *map(str, libraries), "--end-lib"),
         ]
     )
     return out.read_bytes()
