@@ -1,7 +1,7 @@
-"""Temporary folders that do not gather: whoever makes one removes those that dead processes left.
+"""Temporary folders and files that do not gather: who makes one removes what dead processes left.
 
-The name holds the owner's process id and the folder is locked while its owner lives, so that
-neither a living neighbour's folder nor one of another machine on the same file system is touched.
+The name holds the owner's process id and it is locked while its owner lives, so that neither a
+living neighbour's nor one of another machine on the same file system is touched.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 
 @contextlib.contextmanager
@@ -29,6 +30,26 @@ def folder(prefix: str, where: Path | None = None) -> Iterator[Path]:
             shutil.rmtree(made, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def replacing(target: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """A file to fill that takes its place at once in the end, on disk by then, or never."""
+    prefix = f".{target.name}."
+    sweep(prefix, target.parent)
+    handle, name = tempfile.mkstemp(prefix=f"{prefix}{os.getpid()}-", dir=target.parent)
+    made = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _lock(file.fileno())
+            yield file
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+            made.replace(target)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+
+
 def sweep(prefix: str, parent: Path) -> None:
     own = re.compile(re.escape(prefix) + r"(\d+)-[^/]+")
     try:
@@ -37,10 +58,17 @@ def sweep(prefix: str, parent: Path) -> None:
         return
     for entry in entries:
         match = own.fullmatch(entry.name)
-        if match is None or not entry.is_dir(follow_symlinks=False) or _alive(int(match[1])):
+        if match is None or _alive(int(match[1])):
             continue
-        with contextlib.suppress(OSError), _held(Path(entry.path), wait=False):
-            shutil.rmtree(entry.path, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            if entry.is_symlink():
+                Path(entry.path).unlink()
+                continue
+            with _held(Path(entry.path), wait=False):
+                if entry.is_dir():
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    Path(entry.path).unlink()
 
 
 def _alive(pid: int) -> bool:
@@ -55,10 +83,18 @@ def _alive(pid: int) -> bool:
 
 @contextlib.contextmanager
 def _held(path: Path, wait: bool = True) -> Iterator[None]:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    descriptor = os.open(path, flags)
     try:
-        with contextlib.suppress(*((OSError,) if wait else ())):  # some file systems have no locks
+        if wait:
+            _lock(descriptor)
+        else:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    with contextlib.suppress(OSError):  # some file systems have no locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

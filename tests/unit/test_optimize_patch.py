@@ -119,3 +119,5 @@ def test_killed_at_any_moment_the_file_is_as_it_was_or_as_accepted(tmp_path: Pat
             writer.kill()
         seen.add(texts.index(path.read_text()))
     assert seen
+    apply(path, path.read_text(), "last")
+    assert [p.name for p in tmp_path.iterdir()] == ["k.cpp"]

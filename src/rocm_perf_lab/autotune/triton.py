@@ -12,12 +12,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.arch.load import gpu as architecture
 from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.arch.occupancy import occupancy
@@ -76,7 +76,7 @@ def tune(asked: Asked, provenance: Mapping[str, Any]) -> TritonAutotuneDocument:
         space = spaces.load(asked.space)
         configurations = [space.configuration(row) for row in range(space.size)]
     gpu = architecture(device.architecture)
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
+    with scratch.folder("rocm-perf-") as folder:
         results = asked.results or Path(folder) / "results.jsonl"
         before = len(results.read_text("utf-8").splitlines()) if results.exists() else 0
         job = Path(folder) / "job.json"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Arguments, Device, KernelRegex, Policy, Sources
 from rocm_perf_lab.cli.progress import progress
@@ -52,7 +52,7 @@ def prompt(
     from rocm_perf_lab.optimize.llm import messages
     from rocm_perf_lab.schema.common import to_json
 
-    with progress() as tell, tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as folder:
+    with progress() as tell, scratch.folder("rocm-perf-prompt-") as folder:
         context = first_context(
             program=program,
             arguments=tuple(arguments or ()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import shutil
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ def kept(root: Path) -> list[KeptRun]:
 
 def remove(run: KeptRun) -> None:
     """Out of sight first, so that a half-removed run is never taken for one."""
-    hidden = run.folder.with_name(f".partial-removed-{run.folder.name}")
+    hidden = run.folder.with_name(f".partial-{os.getpid()}-removed-{run.folder.name}")
     try:
         run.folder.rename(hidden)
     except OSError as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -94,7 +93,7 @@ def _point_latest(root: Path, final: Path) -> list[str]:
     link = root / LATEST
     if link.exists() and not link.is_symlink():
         return [f"{link} is no link made by rocm-perf; it is left as it is, and {final} is kept"]
-    temporary = root / f"{_PARTIAL}link-{os.getpid()}"
+    temporary = root / f"{_PARTIAL}{os.getpid()}-link"
     try:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
@@ -121,13 +120,5 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
-    with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
-        try:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            Path(file.name).unlink()
-            raise
-    Path(file.name).chmod(0o644 & ~_umask())
-    Path(file.name).replace(path)
+    with scratch.replacing(path, 0o644 & ~_umask()) as file:
+        file.writelines(pieces)

@@ -4,7 +4,6 @@ may come from anywhere, so nothing in it is believed before it is checked."""
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
 import tempfile
@@ -12,6 +11,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize.claims import Claim, capture_of, folder_of
 from rocm_perf_lab.optimize.workspace import LEDGER
@@ -43,36 +43,29 @@ def write_bundle(run: Path, claims: Sequence[Claim], sources: Sequence[str], tar
             files = (p for p in sorted(folder.rglob("*")) if p.is_file())
             names += [p.relative_to(run).as_posix() for p in files]
     try:
-        handle, partial = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.resolve().parent)
-        with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                for name in sorted(set(names)):
-                    info = zipfile.ZipInfo(name, _EPOCH)
-                    info.compress_type = zipfile.ZIP_DEFLATED
-                    info.external_attr = 0o600 << 16
-                    with (
-                        (run / name).open("rb") as source,
-                        archive.open(info, "w", force_zip64=True) as entry,
-                    ):
-                        shutil.copyfileobj(source, entry, 1 << 20)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(partial).replace(target)
+        with (
+            scratch.replacing(target.absolute()) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        ):
+            for name in sorted(set(names)):
+                info = zipfile.ZipInfo(name, _EPOCH)
+                info.compress_type = zipfile.ZIP_DEFLATED
+                info.external_attr = 0o600 << 16
+                with (
+                    (run / name).open("rb") as source,
+                    archive.open(info, "w", force_zip64=True) as entry,
+                ):
+                    shutil.copyfileobj(source, entry, 1 << 20)
     except OSError as error:
-        with contextlib.suppress(OSError, UnboundLocalError):
-            Path(partial).unlink()
         raise BadInput(f"cannot write {target}: {error.strerror}") from None
 
 
 @contextlib.contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
     """The bundle as a folder, gone afterwards. BadInput for whatever is not a bundle."""
-    folder = Path(tempfile.mkdtemp(prefix="rocm-perf-bundle-"))
-    try:
+    with scratch.folder("rocm-perf-bundle-") as folder:
         _unpack(path, folder)
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _unpack(path: Path, folder: Path) -> None:

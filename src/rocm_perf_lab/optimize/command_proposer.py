@@ -9,10 +9,10 @@ import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import MissingTool, UsageError
 from rocm_perf_lab.optimize.answers import (
     MAX_ANSWER_BYTES,
@@ -60,7 +60,7 @@ class CommandProposer:
         return next(iter(to_proposals(answer, context, self.name, provenance)), None)
 
     def _ask(self, prompt: PromptDocument) -> AnswerDocument | None:
-        with tempfile.TemporaryDirectory(prefix="rocm-perf-proposer-") as folder:
+        with scratch.folder("rocm-perf-proposer-") as folder:
             asked, answered = Path(folder) / "prompt.json", Path(folder) / "answer.json"
             errors = Path(folder) / "errors.txt"
             asked.write_text(to_json(prompt), "utf-8")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import BadInput
 
 _NO_NEWLINE = "\\ No newline at end of file\n"
@@ -74,23 +73,11 @@ def apply(path: Path, before: str, after: str) -> None:
                 f"{path} changed while the search ran; it was left as it is",
                 hint="write the result with --patch FILE and merge it",
             )
-        mode = target.stat().st_mode & 0o7777
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
+        with scratch.replacing(target, target.stat().st_mode & 0o7777) as file:
             file.write(after.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(target)
         _sync_folder(target.parent)
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import ledger as ledger_file
 from rocm_perf_lab.optimize.attempt import finite
@@ -105,7 +105,7 @@ def verify_claims(found: Found, device: str, tell: Tell) -> Verified:
         return _but(plain, "a ledger alone: results and speed need its bundle or its folder")
     _check_sources(found.folder, read.entries[-1].data)
     checked, timing, name = [], None, None
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-verify-") as work:
+    with scratch.folder("rocm-perf-verify-") as work:
         for claim in claims:
             tell(f"checking {claim.kernel}")
             before, after = read_images(found.folder, claim)

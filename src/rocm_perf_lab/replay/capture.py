@@ -6,16 +6,14 @@ import contextlib
 import os
 import platform
 import re
-import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from rocm_perf_lab import __version__
+from rocm_perf_lab import __version__, scratch
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.collect import passes, process, run_folder
 from rocm_perf_lab.device.target import Target, choose
@@ -99,19 +97,16 @@ def _new_folder(out: Path | None, label: str) -> Iterator[run_folder.Run]:
         return
     if out.is_symlink() or (out.exists() and not (out.is_dir() and not any(out.iterdir()))):
         raise BadInput(f"{out} exists already", hint="choose another place with --out")
-    try:
-        out.absolute().parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=out.absolute().parent))
-    except OSError as error:
-        raise BadInput(f"cannot write to {out.parent}: {error.strerror}") from None
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            out.absolute().parent.mkdir(parents=True, exist_ok=True)
+            partial = stack.enter_context(scratch.folder(".partial-", out.absolute().parent))
+        except OSError as error:
+            raise BadInput(f"cannot write to {out.parent}: {error.strerror}") from None
         run = run_folder.Run(partial)
         yield run
         partial.rename(out)
         run.final = out
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
 
 
 def _environment(target: Target, folder: Path) -> dict[str, str]:
@@ -138,8 +133,8 @@ def _run(program: str, options: Options, target: Target, folder: Path, tell: Tel
     (folder / native_log.CONFIG).write_text("".join(f"{line}\n" for line in config), "utf-8")
     environment = _environment(target, folder)
     tell(f"running {Path(program).name}")
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as temporary:
-        log = Path(temporary) / "log"
+    with scratch.folder("rocm-perf-") as temporary:
+        log = temporary / "log"
         with _told(folder, tell):
             try:
                 outcome = process.run(

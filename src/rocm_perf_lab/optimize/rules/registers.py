@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.occupancy import occupancy
 from rocm_perf_lab.codeobject.kernels import Kernel, read_code_objects
@@ -23,7 +23,7 @@ LEAST_SHARE = 0.5  # of the waves before
 def compiled(context_key: tuple[str, str, tuple[str, ...], str], source: str) -> tuple[Kernel, ...]:
     """The device side alone; nothing of it runs. Empty where it does not compile."""
     folder_of_source, name, flags, architecture = context_key
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-rules-") as folder:
+    with scratch.folder("rocm-perf-rules-") as folder:
         text, out = Path(folder) / name, Path(folder) / "out.co"
         text.write_bytes(source.encode())
         words = [sys.executable, "-m", "rocm_perf_lab", "hipcc", "--genco", "-O3", *flags]
