@@ -187,6 +187,23 @@ def test_streams_reach_the_measured_bandwidths(probe: Path, kernels: Path) -> No
     assert 0.75 * 6414 < bytes_read / warm.duration_ns < 6414  # Infinity Cache
 
 
+def test_host_memory_is_as_fast_as_its_link(probe: Path, kernels: Path) -> None:
+    durations = [d.duration_ns for d in profile(probe, kernels, "copies", "4", "1216")]
+    _, device, _, pinned, _, managed = durations
+    assert pinned == managed
+    assert 40 < (4 << 20) / pinned < 63  # PCIe 5.0 x16, each way, GB/s
+    assert pinned > 10 * device
+    apu = profile(probe, kernels, "copies", "4", "1216", ROCM_PERF_DEVICE="virtual:mi300a")
+    assert len({d.duration_ns for d in apu[1::2]}) == 1  # one memory
+
+
+def test_a_grid_of_rows_starts_a_workgroup_a_cycle(probe: Path, kernels: Path) -> None:
+    row, rows = profile(probe, kernels, "grid_of", "65536", MODEL_PROBE_COUNTERS="0")
+    # floydwarshall on an MI300A: 0.48 ns per workgroup of one wave; relu less than 0.14.
+    assert rows.duration_ns / 65536 == pytest.approx(0.48, rel=0.1)
+    assert row.duration_ns / 65536 < 0.14
+
+
 def test_an_empty_launch_is_overhead(probe: Path, kernels: Path) -> None:
     for d in profile(probe, kernels, "empty", "3"):
         assert 1_000 < d.duration_ns < 4_200

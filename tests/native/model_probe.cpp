@@ -1,7 +1,8 @@
 // A tools library that has every dispatch of a program profiled and writes what the models say, one
 // JSON object a line, to $MODEL_PROBE_OUT. MODEL_PROBE_ATT=1 adds the thread trace of CU
 // $MODEL_PROBE_CU (default 0) of shader engine 0; MODEL_PROBE_STEPS limits the detailed part;
-// MODEL_PROBE_TIME=1 adds the CPU time spent.
+// MODEL_PROBE_TIME=1 adds the CPU time spent; MODEL_PROBE_COUNTERS=0 leaves counters out, as a run
+// that only traces kernels does.
 #include <dlfcn.h>
 
 #include <ctime>
@@ -30,7 +31,9 @@ class Probe final : public gpu::Profiler {
   gpu::ProfileRequest want(const gpu::DispatchRequest&, std::string_view) override {
     began_ = cpu_seconds();
     gpu::ProfileRequest request;
-    request.timing = request.counters = true;
+    request.timing = true;
+    const char* counters = std::getenv("MODEL_PROBE_COUNTERS");
+    request.counters = !counters || std::atoi(counters) != 0;
     request.att = att_;
     if (const char* steps = std::getenv("MODEL_PROBE_STEPS")) request.detailed_steps = std::strtoull(steps, nullptr, 10);
     if (const char* cu = std::getenv("MODEL_PROBE_CU")) request.att_select.target_cu = uint32_t(std::atoi(cu));

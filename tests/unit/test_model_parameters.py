@@ -27,6 +27,15 @@ def test_every_number_says_where_it_comes_from(device: str) -> None:
         assert (entry["kind"] == "assumed") == (entry["source"] == "ours"), name
 
 
+def test_the_lds_serves_every_lane_once() -> None:
+    lds = table()["lds"]
+    runs = [first for pair in lds["read_128_lanes"]["value"] for first in pair]
+    assert sorted(runs) == list(range(0, 64, 4))
+    for entry in lds.values():
+        assert entry["kind"] in KINDS
+        assert entry["source"] in table()["sources"]
+
+
 def test_latencies_grow_with_distance() -> None:
     for values in devices().values():
         near_to_far = ["l1_latency", "l2_latency", "mall_latency", "hbm_latency"]

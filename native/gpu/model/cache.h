@@ -50,6 +50,8 @@ class TagCache {
     tags_[at] = line;
     used_[at] = ++clock_;
   }
+  // Lets time pass without a use.
+  void tick() { ++clock_; }
   void prefetch(uint32_t set) const {
     __builtin_prefetch(&tags_[size_t(set) * ways_]);
     __builtin_prefetch(&used_[size_t(set) * ways_]);

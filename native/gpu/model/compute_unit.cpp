@@ -6,10 +6,7 @@
 namespace gpu {
 namespace {
 
-constexpr uint64_t kQuad = 4;
-constexpr uint64_t kWaveStart = 16;         // from the launch to the first instruction
-constexpr uint64_t kAddressQueue = 128;     // cycles of work the addresser takes before issue stalls
-constexpr uint64_t kLdsQueue = 64;
+constexpr uint64_t kQuad = 4;  // a SIMD's turn: the schedulers of a compute unit go round its four SIMDs
 enum Category : uint8_t { kSmem = 1, kSalu = 2, kVmem = 3, kFlat = 4, kLds = 5, kValu = 6, kJump = 7, kNext = 8, kImmediate = 9, kMessage = 11 };
 enum WaveState : uint8_t { kIdle = 1, kExec = 2, kWaiting = 3, kStalled = 4 };
 
@@ -20,12 +17,14 @@ bool overlaps(const RegisterSpan& a, const RegisterSpan& b) {
 }  // namespace
 
 void WorkSource::refill(ComputeUnit& cu, uint64_t time, uint32_t engine) {
-  while (next < groups.size() && cu.fits(uint32_t(groups[next]->waves.size()))) {
-    const GroupTrace& group = *groups[next++];
-    const uint64_t start = std::max(time, engine_free[engine]);
-    engine_free[engine] = start + launch_cycles * group.waves.size();
-    cu.start(group, start, launch_cycles);
-  }
+  while (next < groups.size() && cu.fits(uint32_t(groups[next]->waves.size()))) place(cu, time, engine);
+}
+
+void WorkSource::place(ComputeUnit& cu, uint64_t time, uint32_t engine) {
+  const GroupTrace& group = *groups[next++];
+  const double start = std::max({double(time), engine_free[engine], double(group.index) * walk_cycles});
+  engine_free[engine] = start + launch_cycles * double(group.waves.size());
+  cu.start(group, uint64_t(start), launch_cycles);
 }
 
 CuStorage::CuStorage(const Parameters& parameters)
@@ -65,7 +64,7 @@ bool ComputeUnit::fits(uint32_t waves) const {
   return room >= waves;
 }
 
-void ComputeUnit::start(const GroupTrace& trace, uint64_t time, uint32_t interval) {
+void ComputeUnit::start(const GroupTrace& trace, uint64_t time, double interval) {
   const uint32_t g = uint32_t(__builtin_ctzll(~group_mask_));
   group_mask_ |= uint64_t(1) << g;
   SimGroup& group = groups_[g];
@@ -90,12 +89,12 @@ void ComputeUnit::start(const GroupTrace& trace, uint64_t time, uint32_t interva
     wave.step = wave.trace->steps.data();
     wave.steps_end = wave.step + wave.trace->steps.size();
     wave.data = wave.trace->data.data();
-    wave.start = time + uint64_t(i) * interval;
+    wave.start = time + uint64_t(double(i) * interval);
     wave.group = g;
     wave.simd = simd;
     wave.slot = w / kSimds;
     group.members[i] = uint8_t(w);
-    ready_[w] = wave.start + kWaveStart;
+    ready_[w] = wave.start + parameters_.wave_start_cycles;
     ++simd_waves_[simd];
     ++live_;
     ++counts.waves;
@@ -384,7 +383,7 @@ void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
     case Unit::Vmem: {
       category = s.cls >= InstClass::FLAT_LOAD && s.cls <= InstClass::FLAT_ATOMIC ? kFlat : kVmem;
       issue = std::max(ready, vmem_free_[simd]);
-      if (ta_free_ > issue + kAddressQueue) issue = ta_free_ - kAddressQueue;
+      if (ta_free_ > issue + parameters_.address_queue_cycles) issue = ta_free_ - parameters_.address_queue_cycles;
       if (wave.vm_count == 63) {  // the counter is full: the oldest must be back
         issue = std::max(issue, wave.vm[wave.vm_head].done);
         wave.vm_head = (wave.vm_head + 1) & 63;
@@ -412,7 +411,7 @@ void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
     case Unit::Lds: {
       category = kLds;
       issue = std::max(ready, lds_issue_[simd]);
-      if (lds_free_ > issue + kLdsQueue) issue = lds_free_ - kLdsQueue;
+      if (lds_free_ > issue + parameters_.lds_queue_cycles) issue = lds_free_ - parameters_.lds_queue_cycles;
       next = issue + kQuad;
       ++counts.active_lds;
       MemHeader header;

@@ -78,7 +78,7 @@ class ComputeUnit {
 
   bool fits(uint32_t waves) const;
   // Places a workgroup; its waves start at `time`, one every `interval` cycles.
-  void start(const GroupTrace& group, uint64_t time, uint32_t interval);
+  void start(const GroupTrace& group, uint64_t time, double interval);
   // Runs every instruction that can be tried before `until`, refilling from `source`.
   void run(uint64_t until, WorkSource& source);
   bool idle() const { return live_ == 0; }
@@ -135,8 +135,11 @@ class ComputeUnit {
 struct WorkSource {
   std::vector<const GroupTrace*> groups;
   size_t next = 0;
-  uint32_t launch_cycles = 4;
-  std::vector<uint64_t> engine_free;  // per shader engine of the XCD
+  double launch_cycles = 4;           // from one wave of a shader engine to the next
+  double walk_cycles = 0;             // from one workgroup of the grid to the next
+  std::vector<double> engine_free;    // per shader engine of the XCD
+  // Takes the next workgroup to a compute unit that has room for it.
+  void place(ComputeUnit& cu, uint64_t time, uint32_t engine);
   // Fills what fits of a compute unit from `time` on.
   void refill(ComputeUnit& cu, uint64_t time, uint32_t engine);
 };

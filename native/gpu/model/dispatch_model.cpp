@@ -37,7 +37,7 @@ uint64_t vmem_of(const Wave& wave) {
 void set_profiler(Profiler* profiler) { g_profiler = profiler; }
 Profiler* profiler() { return g_profiler; }
 
-ModelState::ModelState(const DeviceModel& device) : parameters(parameters_of(device)) {}
+ModelState::ModelState(const DeviceModel& device) : parameters(parameters_of(device)) { device_state.addresses.shared_with_host = device.apu; }
 
 DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch, const ProfileRequest& request)
     : device_(device),
@@ -122,6 +122,7 @@ DispatchProfile DispatchModel::profile(unsigned threads) {
   // Starting to count empties the instruction caches: vcopy counted on an MI300X has one miss per
   // cache in every launch.
   input.keep_instructions = !request.counters;
+  input.grid_walk = launch_.groups[1] > 1 || launch_.groups[2] > 1;
   input.att = request.att;
   input.att_select = request.att_select;
   Residency& r = input.residency;

@@ -5,16 +5,15 @@
 namespace gpu {
 namespace {
 
-// The order in which eight lanes each are served by a read of 16 bytes.
-constexpr uint8_t kRead128[8][2] = {{0, 20}, {32, 52}, {4, 16}, {36, 48}, {8, 28}, {40, 60}, {12, 24}, {44, 56}};
+#include "lds_banks.inc"
 
 // Distinct words per bank, the fullest bank: lanes reading the same word share it.
 uint32_t fullest_bank(const uint64_t* words, uint32_t count) {
-  uint32_t in_bank[32] = {};
-  uint64_t held[32][8];
+  uint32_t in_bank[kBanks] = {};
+  uint64_t held[kBanks][8];
   uint32_t most = 1;
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t bank = uint32_t(words[i] & 31);
+    const uint32_t bank = uint32_t(words[i] % kBanks);
     const uint32_t n = in_bank[bank];
     bool known = false;
     for (uint32_t k = 0; k < std::min(n, 8u); ++k) known |= held[bank][k] == words[i];

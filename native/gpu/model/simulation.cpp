@@ -19,10 +19,11 @@ class XccSimulation {
     const uint32_t engines = engines_per_xcc(input.device), all = cus_per_xcc(input.device);
     const uint32_t count = input.compute_units[xcc];
     share_ = double(count) / all;
-    const double lines = double(input.device.l3_bytes) / kLineBytes;
-    if (input.traffic_share < 1) mall_window_ = uint32_t(std::max(1.0, lines * input.traffic_share));
+    if (input.traffic_share < 1) mall_window_ = uint32_t(std::max(1.0, double(input.device.l3_bytes) / 64 * input.traffic_share));
     source_.groups = input.groups[xcc];
-    source_.launch_cycles = input.parameters.wave_launch_cycles;
+    // Where some of the compute units are simulated they get their part of what is started.
+    source_.launch_cycles = input.parameters.wave_launch_cycles / share_;
+    if (input.grid_walk) source_.walk_cycles = input.parameters.grid_walk_cycles / share_;
     source_.engine_free.assign(engines, 0);
     // Workgroups go round the compute units: of few of them most units see none.
     const uint32_t needed = uint32_t(std::min<size_t>(count, source_.groups.size()));
@@ -44,12 +45,8 @@ class XccSimulation {
     for (bool placed = true; placed && source_.next < source_.groups.size();) {
       placed = false;
       for (uint32_t i = 0; i < needed && source_.next < source_.groups.size(); ++i) {
-        const GroupTrace& group = *source_.groups[source_.next];
-        if (!cus[i]->fits(uint32_t(group.waves.size()))) continue;
-        uint64_t& free = source_.engine_free[i % engines];
-        cus[i]->start(group, free, source_.launch_cycles);
-        free += source_.launch_cycles * group.waves.size();
-        ++source_.next;
+        if (!cus[i]->fits(uint32_t(source_.groups[source_.next]->waves.size()))) continue;
+        source_.place(*cus[i], 0, i % engines);
         placed = true;
       }
     }
@@ -90,6 +87,8 @@ void enter(TagCache& mall, const std::vector<FabricRequest>& requests) {
     const FabricRequest& request = requests[i];
     const TagCache::Found found = mall.find(mall_set(request.line, mall.sets()), request.line);
     if (!found.hit) mall.place(found.at, request.line);
+    // Time there is traffic in units of 64 bytes: XCDs that take half of a line each leave room for others.
+    if (request.bytes > 64) mall.tick();
   }
 }
 

@@ -26,6 +26,7 @@ struct SimulationInput {
   std::vector<uint32_t> compute_units{};  // per XCD: how many of them are simulated
   uint32_t active_xccs = 1;             // sharing Infinity Cache and HBM, simulated or not
   double traffic_share = 1;             // of the dispatch's memory traffic, the part simulated
+  bool grid_walk = false;               // the grid has rows: every XCD steps through all of it
   bool keep_instructions = true;        // of earlier dispatches, in the instruction caches
   bool att = false;
   AttSelect att_select{};

@@ -139,7 +139,13 @@ uint64_t Addresses::canonical(uint64_t address, const AddressSpace::Snapshot& me
   end_ = range->end;
   delta_ = place(*range).base;
   range_ = *range;
-  uncached_ = range->kind == RangeKind::Hostcall || range->kind == RangeKind::Kernarg || range->kind == RangeKind::HostPinned || range->kind == RangeKind::Runtime;
+  switch (range->kind) {
+    case RangeKind::HostPinned: flags_ = shared_with_host ? 0 : kUncached | kHost; break;
+    case RangeKind::Hostcall:
+    case RangeKind::Kernarg:
+    case RangeKind::Runtime: flags_ = kUncached; break;
+    default: flags_ = 0;
+  }
   return address - begin_ + delta_;
 }
 
@@ -207,7 +213,7 @@ void GroupRecorder::executed(const Wave& wave, const Inst& inst, uint64_t exec, 
     const uint64_t first = at / 64 * 64, last = (at + access.size - 1) / 64 * 64;
     header.lines = uint8_t(1 + (last - first) / 64);
     trace.data.push_back(std::bit_cast<uint64_t>(header));
-    const uint64_t flag = addresses_.last_uncached() ? uint64_t(kUncached) : 0;
+    const uint64_t flag = addresses_.last_flags();
     for (uint64_t line = first; line <= last; line += 64) trace.data.push_back(line | flag);
     return;
   }
@@ -248,13 +254,13 @@ bool GroupRecorder::contiguous(const Wave& wave, const MemAccess& a, WaveTrace& 
   header.write = a.write;
   header.atomic = a.atomic;
   const uint64_t begin = addresses_.canonical(first, *wave.memory), end = begin + uint64_t(kLanes) * a.size;
-  const uint64_t uncached = addresses_.last_uncached() ? uint64_t(kUncached) : 0;
+  const uint64_t flags = addresses_.last_flags();
   header.lines = uint8_t((end - 1) / kLineBytes - begin / kLineBytes + 1);
   header.accesses = kLanes / 4;
   trace.data.push_back(std::bit_cast<uint64_t>(header));
   for (uint64_t line = begin & ~(kLineBytes - 1); line < end; line += kLineBytes) {
     const uint64_t low = line >= begin ? uint64_t(kLow | kLowFull) : 0, high = line + 64 < end ? uint64_t(kHigh | kHighFull) : 0;
-    trace.data.push_back(line | uncached | (a.write ? low | high : (low | high) & 3));
+    trace.data.push_back(line | flags | (a.write ? low | high : (low | high) & 3));
   }
   return true;
 }
@@ -273,7 +279,7 @@ void GroupRecorder::vector_access(const Wave& wave, const MemAccess& a, WaveTrac
   ++now_;
   count_ = 0;
   uint32_t accesses = 0;
-  uint64_t uncached = 0;
+  uint64_t flags = 0;
   for (int quad = 0; quad < kLanes; quad += 4) {
     if (!((all >> quad) & 15)) continue;
     uint64_t seen[4];
@@ -294,7 +300,7 @@ void GroupRecorder::vector_access(const Wave& wave, const MemAccess& a, WaveTrac
         address = addresses_.canonical(device, *wave.memory);
         const Range& range = addresses_.last_range();
         if (range.kind == RangeKind::Hostcall && !a.write && is_hostcall_control(range, device)) header.hostcall = 1;
-        if (addresses_.last_uncached()) uncached = kUncached;
+        flags |= addresses_.last_flags();
         const uint32_t first = uint32_t(std::min<uint64_t>(a.size, kLineBytes - (address & (kLineBytes - 1))));
         add_line(address, first, a.write);
         if (first < a.size && count_ < 120) add_line(address + first, a.size - first, a.write);
@@ -311,7 +317,7 @@ void GroupRecorder::vector_access(const Wave& wave, const MemAccess& a, WaveTrac
   trace.data.push_back(std::bit_cast<uint64_t>(header));
   for (uint32_t k = 0; k < count_; ++k) {
     const uint32_t at = order_[k];
-    trace.data.push_back(line_[at] | uncached | (filled_[at][0] >= 64 ? uint64_t(kLowFull) : 0) | (filled_[at][1] >= 64 ? uint64_t(kHighFull) : 0));
+    trace.data.push_back(line_[at] | flags | (filled_[at][0] >= 64 ? uint64_t(kLowFull) : 0) | (filled_[at][1] >= 64 ? uint64_t(kHighFull) : 0));
   }
 }
 

@@ -53,7 +53,7 @@ class StaticTable {
 
 // A line of 128 bytes in the canonical address space (see Addresses), with what was touched of it.
 inline constexpr uint64_t kLineBytes = 128;
-enum LineFlag : uint64_t { kLow = 1, kHigh = 2, kLowFull = 4, kHighFull = 8, kUncached = 16, kLineFlags = 127 };
+enum LineFlag : uint64_t { kLow = 1, kHigh = 2, kLowFull = 4, kHighFull = 8, kUncached = 16, kHost = 32, kLineFlags = 127 };
 
 // Header of a memory instruction's data; `lines` words of line | flags follow.
 struct MemHeader {
@@ -91,14 +91,16 @@ class Addresses {
  public:
   void learn(const AddressSpace::Snapshot& memory);
   uint64_t canonical(uint64_t address, const AddressSpace::Snapshot& memory);
-  bool last_uncached() const { return uncached_; }
+  // Of the line flags, those that the last address's range has: kUncached, kHost.
+  uint64_t last_flags() const { return flags_; }
+  bool shared_with_host = false;  // the host's memory is the device's own
   const Range& last_range() const { return range_; }
 
  private:
   struct Place { uint64_t end, base; };
   const Place& place(const Range& range);
   uint64_t begin_ = 1, end_ = 0, delta_ = 0, next_ = uint64_t{1} << 32;
-  bool uncached_ = false;
+  uint64_t flags_ = 0;
   Range range_;
   std::unordered_map<uint64_t, Place> places_;
 };

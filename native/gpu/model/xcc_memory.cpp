@@ -5,10 +5,6 @@
 namespace gpu {
 namespace {
 
-constexpr uint32_t kScalarWays = 16, kInstructionWays = 8;
-// Atomics on one word go one lane after the other; lanes of different words go together.
-constexpr uint64_t kAtomicLanesPerClock = 4;
-
 uint32_t short_line(uint64_t line) { return uint32_t(line / kLineBytes); }
 double bytes_per_clock(double gbps, const DeviceModel& device) { return gbps * 1000.0 / device.clock_mhz; }
 uint64_t service_of(double bytes, double per_clock) { return uint64_t(bytes * (1 << FluidPipe::kShift) / per_clock); }
@@ -28,8 +24,8 @@ XccMemory::XccMemory(const DeviceModel& device, const Parameters& p, const TagCa
       channel_pipes_(p.l2_channels),
       scalar_pipes_(p.sqcs_per_xcc) {
   for (uint32_t i = 0; i < p.sqcs_per_xcc; ++i) {
-    scalar_.push_back({TagCache(p.scalar_bytes / 64 / kScalarWays, kScalarWays), std::vector<uint64_t>(p.scalar_bytes / 64)});
-    instruction_.push_back({TagCache(p.icache_bytes / p.icache_line_bytes / kInstructionWays, kInstructionWays),
+    scalar_.push_back({TagCache(p.scalar_bytes / 64 / p.scalar_ways, p.scalar_ways), std::vector<uint64_t>(p.scalar_bytes / 64)});
+    instruction_.push_back({TagCache(p.icache_bytes / p.icache_line_bytes / p.icache_ways, p.icache_ways),
                             std::vector<uint64_t>(p.icache_bytes / p.icache_line_bytes)});
   }
 }
@@ -41,10 +37,13 @@ void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, uint
   const double link = bytes_per_clock(parameters_.xcc_fabric_gbps, device_);
   mall_service_ = service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.mall_gbps, device_) / active_xccs) * share);
   hbm_service_ = service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.hbm_gbps, device_) / active_xccs) * share);
+  host_service_ = service_of(kLineBytes, bytes_per_clock(parameters_.host_gbps, device_) / active_xccs * share);
   for (FluidPipe& pipe : channel_pipes_) pipe.quantum(start);
   for (FluidPipe& pipe : scalar_pipes_) pipe.quantum(start);
   mall_pipe_.quantum(start);
   hbm_pipe_.quantum(start);
+  host_in_.quantum(start);
+  host_out_.quantum(start);
   fabric.clear();
 }
 
@@ -73,7 +72,7 @@ void XccMemory::evict(uint32_t at, uint32_t channel, bool end) {
     if (state & (kFullLow << half)) ++count.ea_write_64;
     if (!end) leave(l2_.tag(at), 64);
   }
-  if (!end) fabric.push_back({l2_.tag(at), true});
+  if (!end) fabric.push_back({l2_.tag(at), 64u * uint32_t(__builtin_popcount(state & (kDirtyLow | kDirtyHigh)))});
 }
 
 // A write that the Infinity Cache does not hold yet makes room there, in the end in HBM.
@@ -86,7 +85,7 @@ uint64_t XccMemory::leave(uint32_t tag, uint32_t bytes) {
 
 uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel) {
   const uint32_t tag = short_line(line);
-  fabric.push_back({tag, false});
+  fabric.push_back({tag, bytes});
   uint64_t extra = mall_pipe_.delay(time, mall_service_ * bytes / kLineBytes);
   if (in_mall(tag)) {
     ++mall_hits;
@@ -100,6 +99,11 @@ uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t c
   return extra;
 }
 
+uint64_t XccMemory::to_host(FluidPipe& lane, uint64_t time, uint32_t halves) {
+  const uint64_t service = host_service_ * uint32_t(__builtin_popcount(halves)) / 2;
+  return lane.delay(time, service) + parameters_.host_latency - parameters_.l2_latency;
+}
+
 uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves, bool scalar) {
   const uint64_t line = line_and_flags & ~uint64_t(kLineFlags);
   const uint32_t channel = channel_of(line);
@@ -111,6 +115,7 @@ uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves
     ++count.uncached;
     ++count.miss;
     ++count.ea_read;
+    if (line_and_flags & kHost) return time + latency + to_host(host_in_, time + latency, halves);
     return time + latency + parameters_.uncached_latency;
   }
   bool hit;
@@ -157,6 +162,7 @@ uint64_t XccMemory::write(uint64_t line_and_flags, uint64_t time) {
       ++count.miss;
       ++count.ea_write;
       if (full) ++count.ea_write_64;
+      if (line_and_flags & kHost) latency = std::max(latency, parameters_.l2_latency + to_host(host_out_, time + parameters_.l2_latency, 1));
       continue;
     }
     ++(hit ? count.hit : count.miss);
@@ -172,8 +178,14 @@ uint64_t XccMemory::atomic(uint64_t line_and_flags, uint64_t time, uint32_t lane
   const uint32_t channel = channel_of(line);
   TccCounts& count = channels[channel];
   ++count.atomic;
-  const uint64_t work = std::max<uint64_t>(read_service_, (uint64_t(lanes) << FluidPipe::kShift) / kAtomicLanesPerClock);
+  const uint64_t work = std::max<uint64_t>(read_service_, (uint64_t(lanes) << FluidPipe::kShift) / parameters_.atomic_lanes_per_clock);
   uint64_t latency = parameters_.l2_latency + channel_pipes_[channel].delay(time, work);
+  if (line_and_flags & kHost) {
+    ++count.uncached;
+    ++count.miss;
+    ++count.ea_atomic;
+    return time + latency + to_host(host_out_, time + latency, uint32_t(line_and_flags & 3));
+  }
   bool hit;
   const uint32_t at = entry_for(line, channel, hit);
   const uint8_t want = uint8_t(line_and_flags & 3);
@@ -208,7 +220,7 @@ uint64_t XccMemory::scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t 
   ++count.tc_data_reads;
   cache.tags.place(found.at, tag);
   const uint64_t half = line & 64 ? kHigh : kLow;
-  const uint64_t back = read((line & ~uint64_t(127)) | half | (line_and_flags & kUncached), time + parameters_.scalar_latency, uint32_t(half), true);
+  const uint64_t back = read((line & ~uint64_t(127)) | half | (line_and_flags & (kUncached | kHost)), time + parameters_.scalar_latency, uint32_t(half), true);
   return cache.ready[found.at] = back;
 }
 
@@ -216,7 +228,7 @@ void XccMemory::scalar_write(uint32_t sqc, uint64_t line_and_flags, uint64_t tim
   ++sqcs[sqc].data_requests;
   ++sqcs[sqc].tc_data_writes;
   const uint64_t line = line_and_flags & ~uint64_t(63);
-  write((line & ~uint64_t(127)) | (line & 64 ? kHigh : kLow) | (line_and_flags & kUncached), time);
+  write((line & ~uint64_t(127)) | (line & 64 ? kHigh : kLow) | (line_and_flags & (kUncached | kHost)), time);
 }
 
 uint64_t XccMemory::fetch(uint32_t sqc, uint64_t pc, uint64_t time) {
@@ -254,9 +266,10 @@ uint64_t XccMemory::write_back() {
       const uint8_t dirty = state_[at] & (kDirtyLow | kDirtyHigh);
       if (!dirty || l2_.tag(at) == TagCache::kNone) continue;
       evict(at, sets[i] / sets_per_channel_, true);
-      work += leave(l2_.tag(at), 64u * uint32_t(__builtin_popcount(dirty)));
+      const uint32_t bytes = 64u * uint32_t(__builtin_popcount(dirty));
+      work += leave(l2_.tag(at), bytes);
       state_[at] &= uint8_t(~(kDirtyLow | kDirtyHigh | kFullLow | kFullHigh));
-      fabric.push_back({l2_.tag(at), true});
+      fabric.push_back({l2_.tag(at), bytes});
     }
   }
   return work >> FluidPipe::kShift;
@@ -267,7 +280,7 @@ void XccMemory::begin(bool keep_l2, bool keep_instructions) {
   std::fill(sqcs.begin(), sqcs.end(), SqcCounts{});
   std::fill(channel_pipes_.begin(), channel_pipes_.end(), FluidPipe{});
   std::fill(scalar_pipes_.begin(), scalar_pipes_.end(), FluidPipe{});
-  mall_pipe_ = hbm_pipe_ = {};
+  mall_pipe_ = hbm_pipe_ = host_in_ = host_out_ = {};
   hbm_reads = mall_hits = 0;
   fabric.clear();
   // A launch invalidates the scalar caches. Instructions stay: the runtime invalidates them itself

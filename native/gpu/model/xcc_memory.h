@@ -41,7 +41,7 @@ class FluidPipe {
 };
 
 // Lines on their way out of an XCD in one quantum, to be entered into the Infinity Cache.
-struct FabricRequest { uint32_t line; bool write; };
+struct FabricRequest { uint32_t line; uint32_t bytes; };
 
 inline uint32_t mall_set(uint32_t line, uint32_t sets) { return (line ^ line >> 11) & (sets - 1); }
 
@@ -49,8 +49,8 @@ class XccMemory {
  public:
   XccMemory(const DeviceModel& device, const Parameters& parameters, const TagCache* mall);
 
-  // `share`: the part of the XCD's compute units that is simulated; `mall_window`: how many lines
-  // back the Infinity Cache reaches, less than its size where not all traffic is simulated.
+  // `share`: the part of the XCD's compute units that is simulated; `mall_window`: how many 64 bytes
+  // of traffic back the Infinity Cache reaches, less than its size where not all is simulated.
   void quantum(uint64_t start, uint32_t active_xccs, double share, uint32_t mall_window);
   // A request of the L1 (128 or 64 bytes) or of an SQC (64 bytes); the cycle its data is back,
   // less the latency of a hit in the L1.
@@ -89,6 +89,8 @@ class XccMemory {
   uint64_t out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel);  // extra latency of a read
   bool in_mall(uint32_t tag) const { return mall_ && mall_->holds(mall_set(tag), tag, mall_window_); }
   uint32_t mall_set(uint32_t line) const { return gpu::mall_set(line, mall_->sets()); }
+  // What a request adds that goes to the host's memory, over a link with two lanes.
+  uint64_t to_host(FluidPipe& lane, uint64_t time, uint32_t halves);
   uint64_t leave(uint32_t tag, uint32_t bytes);  // the time a write takes on its way out, 1/256 cycles
   void evict(uint32_t at, uint32_t channel, bool end);
 
@@ -101,9 +103,9 @@ class XccMemory {
   std::vector<uint64_t> ready_;  // when a line being fetched is there
   std::vector<FluidPipe> channel_pipes_;
   std::vector<FluidPipe> scalar_pipes_;
-  FluidPipe mall_pipe_, hbm_pipe_;
+  FluidPipe mall_pipe_, hbm_pipe_, host_in_, host_out_;
   uint32_t mall_window_ = ~0u;
-  uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, hbm_service_ = 0;  // of 128 bytes
+  uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, hbm_service_ = 0, host_service_ = 0;  // of 128 bytes
   struct SmallCache {
     TagCache tags;
     std::vector<uint64_t> ready;

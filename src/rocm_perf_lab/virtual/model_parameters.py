@@ -46,6 +46,15 @@ def _struct(names: list[str]) -> str:
     )
 
 
+def _lds() -> str:
+    lds = table()["lds"]
+    pairs = ", ".join(f"{{{a}, {b}}}" for a, b in lds["read_128_lanes"]["value"])
+    return (
+        f"constexpr uint32_t kBanks = {lds['banks']['value']};\n"
+        f"constexpr uint8_t kRead128[8][2] = {{{pairs}}};\n"
+    )
+
+
 def main(folder: Path) -> None:
     known = devices()
     names = sorted(next(iter(known.values())))
@@ -63,6 +72,7 @@ def main(folder: Path) -> None:
     _write(folder / "model_parameters.h", _struct(names))
     _write(folder / "model_parameters.inc", "\n".join(rows) + "\n")
     _write(folder / "matrix_cycles.inc", "\n".join(matrix) + "\n")
+    _write(folder / "lds_banks.inc", _lds())
 
 
 def _write(path: Path, text: str) -> None:

@@ -83,6 +83,15 @@ __global__ void reads(const float4* in, float4* out, size_t n) {
   if (sum.x == 12345.0f) out[0] = sum;
 }
 
+__global__ void copies(const float4* in, float4* out, size_t n) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x) out[i] = in[i];
+}
+
+// Rows of blocks, or one row of as many, with next to nothing to do.
+__global__ void grid_of(float* out) {
+  if (threadIdx.x == 64) out[0] = 1;
+}
+
 __global__ void count(unsigned* bins) { atomicAdd(&bins[threadIdx.x & 7], 1u); }
 
 __global__ void empty() {}
@@ -119,6 +128,19 @@ int main(int argc, char** argv) {
     float4* d = nullptr;
     CHECK(hipMalloc(&d, size_t(n) << 20));
     for (int i = 0; i < 2; ++i) reads<<<blocks, 256>>>(d, reinterpret_cast<float4*>(f), size_t(n) << 16);
+  } else if (is("copies")) {  // n MiB: on the device, from and to pinned memory, and managed memory
+    for (int kind = 0; kind < 3; ++kind) {
+      float4 *in = nullptr, *out = nullptr;
+      for (float4** memory : {&in, &out}) {
+        if (kind == 0) CHECK(hipMalloc(memory, size_t(n) << 20));
+        if (kind == 1) CHECK(hipHostMalloc(memory, size_t(n) << 20));
+        if (kind == 2) CHECK(hipMallocManaged(memory, size_t(n) << 20));
+      }
+      for (int i = 0; i < 2; ++i) copies<<<blocks, 256>>>(in, out, size_t(n) << 16);
+    }
+  } else if (is("grid_of")) {  // n blocks, then n in rows of 64
+    grid_of<<<dim3(unsigned(n)), 64>>>(f);
+    grid_of<<<dim3(64, unsigned(n) / 64), 64>>>(f);
   } else if (is("count")) {
     count<<<blocks, 256>>>(u);
   } else if (is("empty")) {

@@ -86,7 +86,7 @@ int main() {
   chase<<<16, 64>>>(chain, ends, 200);
   fma_chain<<<304, 1024>>>(values, 200, 0.5f);
   big_lds<<<608, 64>>>(values, values + (1 << 19), 12);
-  divergent<<<304, 512>>>(values, 24);
+  divergent<<<304, 1024>>>(values, 24);
   lds_stride<<<304, 256>>>(values, 50);
   CHECK(hipGetLastError());
   CHECK(hipDeviceSynchronize());

@@ -17,6 +17,8 @@ class Costs:
     between_calls_ns: int
     submit_to_start_ns: int
     between_kernels_ns: int
+    event_pair_ns: int  # what two events around work show beyond it
+    event_least_ns: int  # and the least they show around a launch
     signal_ns: int
     wake_up_ns: int
     packet_ns: int
