@@ -36,6 +36,8 @@ void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, uint
   write_service_ = service_of(kLineBytes, parameters_.l2_channel_write_bytes_per_clock * share);
   const double link = bytes_per_clock(parameters_.xcc_fabric_gbps, device_);
   mall_service_ = service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.mall_gbps, device_) / active_xccs) * share);
+  const double write_link = bytes_per_clock(parameters_.xcc_fabric_write_gbps, device_);
+  mall_write_service_ = service_of(kLineBytes, std::min(write_link, bytes_per_clock(parameters_.mall_gbps, device_) / active_xccs) * share);
   hbm_service_ = service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.hbm_gbps, device_) / active_xccs) * share);
   host_service_ = service_of(kLineBytes, bytes_per_clock(parameters_.host_gbps, device_) / active_xccs * share);
   for (FluidPipe& pipe : channel_pipes_) pipe.quantum(start);
@@ -78,9 +80,9 @@ void XccMemory::evict(uint32_t at, uint32_t channel, bool end) {
 // A write that the Infinity Cache does not hold yet makes room there, in the end in HBM.
 uint64_t XccMemory::leave(uint32_t tag, uint32_t bytes) {
   const bool held = in_mall(tag);
-  mall_pipe_.delay(0, mall_service_ * bytes / kLineBytes);
+  mall_pipe_.delay(0, mall_write_service_ * bytes / kLineBytes);
   if (!held) hbm_pipe_.delay(0, hbm_service_ * bytes / kLineBytes);
-  return (held ? mall_service_ : hbm_service_) * bytes / kLineBytes;
+  return (held ? mall_write_service_ : hbm_service_) * bytes / kLineBytes;
 }
 
 uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel) {

@@ -105,7 +105,7 @@ class XccMemory {
   std::vector<FluidPipe> scalar_pipes_;
   FluidPipe mall_pipe_, hbm_pipe_, host_in_, host_out_;
   uint32_t mall_window_ = ~0u;
-  uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, hbm_service_ = 0, host_service_ = 0;  // of 128 bytes
+  uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, mall_write_service_ = 0, hbm_service_ = 0, host_service_ = 0;  // of 128 bytes
   struct SmallCache {
     TagCache tags;
     std::vector<uint64_t> ready;
