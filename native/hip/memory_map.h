@@ -31,7 +31,6 @@ struct Allocation {
   int prefetched_to = hipInvalidDeviceId;
 
   bool on_device() const { return kind == MemoryKind::Device || kind == MemoryKind::Variable; }
-  bool on_host() const { return !on_device(); }
   uintptr_t end() const { return base + size; }
 };
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -148,10 +147,6 @@ class Chromium:
         for kind in ("keyDown", "keyUp"):
             more = {"text": key} if kind == "keyDown" and len(key) == 1 else {}
             self._call("Input.dispatchKeyEvent", type=kind, key=key, **more)
-
-    def screenshot(self, path: Path, whole: bool = True) -> None:
-        found = self._call("Page.captureScreenshot", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(found["data"]))
 
     def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self._next += 1

@@ -86,8 +86,6 @@ def test_everything_in_a_folder_is_read(folder: Path) -> None:
     assert trace.stats is not None and trace.stats.stall.tolist() == [0, 600, 0]
     assert trace.occupancy.start.tolist() == [True, False]
     assert trace.occupancy_kernels[1] == "_Z6kernelv"
-    assert trace.state_curves[3].time.tolist() == [14, 618]
-    assert trace.state_curves[3].waves.tolist() == [1, 0]
     assert trace.realtime.frequency_hz == 100_000_000
     assert trace.perf_counters.events.tolist() == [[1, 2, 3, 4]]
     assert trace.counter_names == ("SQ_BUSY_CU_CYCLES",)

@@ -47,7 +47,7 @@ def encode(values: Array, kind: str) -> Array:
     return out
 
 
-def pack(matrix: Array, kind: str, lanes_of_k: int) -> Array:
+def pack(matrix: Array, kind: str) -> Array:
     """Registers of an operand: matrix is (blocks, rows, K) with rows across lanes."""
     blocks, rows, depth = matrix.shape
     per_lane = depth * rows * blocks // LANES
@@ -153,7 +153,7 @@ def test_mfma_is_a_matrix_product(codes: dict[str, bytes], name: str) -> None:
     machine = Machine(codes[name], op.arches[0])
     machine.exec = 1  # MFMA works on all lanes whatever EXEC says
     for start, values, kind in ((0, a, op.params["a"]), (40, b, op.params["b"])):
-        words = pack(values, kind, 1)
+        words = pack(values, kind)
         machine.v[start : start + len(words)] = words
     accumulator = scatter(op, c)
     machine.a[: len(accumulator)] = accumulator
@@ -188,7 +188,7 @@ def test_smfmac_multiplies_the_two_of_four_that_the_index_names(
                 index[lane] |= np.uint32(position << (2 * item))
     machine = Machine(codes[name], op.arches[0])
     for start, values, kind in ((0, packed, op.params["a"]), (40, b, op.params["b"])):
-        words = pack(values, kind, 1)
+        words = pack(values, kind)
         machine.v[start : start + len(words)] = words
     machine.set_v(100, index)
     accumulator = scatter(op, c)
@@ -203,7 +203,7 @@ def test_broadcast_of_a_blocks_and_constant_accumulators(tmp_path: Path) -> None
     text = f"{op.name} v[20:23], v0, v1, 2.0 cbsz:2 abid:1\ns_endpgm"
     machine = Machine(assemble_all("gfx942", [text], tmp_path)[0] or b"")
     a, b, _ = operands(op, 4)
-    machine.v[0], machine.v[1] = pack(a, "f32", 1)[0], pack(b, "f32", 1)[0]
+    machine.v[0], machine.v[1] = pack(a, "f32")[0], pack(b, "f32")[0]
     assert machine.run() == "end"
     shared = np.stack([a[(block & ~3) + 1] for block in range(16)])
     assert (unpack(op, machine.v[20:24]) == 2.0 + np.einsum("bik,bjk->bij", shared, b)).all()

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from support.isa_machine import LANES, Machine, assemble_all
 
 M32, M64 = 2**32 - 1, 2**64 - 1
-WORD = st.one_of(st.integers(0, M32), st.sampled_from([0, 1, M32, 2**31, 2**31 - 1, 31, 0x100010]))
 LONG = st.one_of(st.integers(0, M64), st.sampled_from([0, 1, M64, 2**63, 2**32]))
 
 

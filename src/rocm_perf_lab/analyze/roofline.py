@@ -123,10 +123,6 @@ class RooflineFinding:
     def of(self, key: KernelKey) -> KernelRoofline | None:
         return next((k for k in self.kernels if k.key == key), None)
 
-    def of_name(self, name: str) -> KernelRoofline | None:
-        """The shape of this kernel that took the most time."""
-        return next((k for k in self.kernels if k.key.name == name), None)
-
 
 def roofline(
     joined: JoinedCounters,

@@ -82,12 +82,6 @@ class Gpu:
     measured: Mapping[str, Quantity] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    @property
-    def theoretical_peak_flops(self) -> float | None:
-        """Vector FP32 FLOP/s: compute units x clock x operations per clock."""
-        peak = self.datasheet.get("valu_f32")
-        return None if peak is None else peak.value * 1e9
-
     def ceiling(self, name: str, kind: CeilingKind) -> Quantity | None:
         """The ceiling asked for; the datasheet's where none was measured (its kind says so)."""
         if kind == "measured" and name in self.measured:

@@ -26,7 +26,6 @@ class Section:
     offset: int
     size: int
     link: int
-    entry_size: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Elf:
         self.data = data
         self.type, self.machine = struct.unpack_from("<HH", data, 16)
         self.flags: int = struct.unpack_from("<I", data, 48)[0]
-        self.abi, self.abi_version = data[7], data[8]
+        self.abi = data[7]
         try:
             self.sections = list(self._sections())
             self.segments = list(self._segments())
@@ -145,7 +144,6 @@ class Elf:
                 offset=row[4],
                 size=row[5],
                 link=row[6],
-                entry_size=row[9],
             )
 
     def _segments(self) -> Iterator[Segment]:

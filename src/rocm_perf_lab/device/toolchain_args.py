@@ -11,7 +11,6 @@ from rocm_perf_lab.errors import UsageError
 
 HIP_SUFFIXES = frozenset({".cpp", ".cc", ".cxx", ".c++", ".C", ".cu", ".hip", ".CPP"})
 OTHER_SOURCES = {".c": "c", ".s": "assembler", ".S": "assembler-with-cpp", ".i": "cpp-output"}
-LIBRARY_SUFFIXES = (".o", ".a", ".so", ".obj", ".lo")
 
 # Options whose value is the next word.
 WITH_VALUE = frozenset(

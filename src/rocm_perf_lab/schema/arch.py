@@ -9,7 +9,7 @@ from pydantic import Field
 
 from rocm_perf_lab.analyze.rules import Condition, Confidence, Label, Rule, RuleSet, RunLabel
 from rocm_perf_lab.arch.model import Gpu, Quantity
-from rocm_perf_lab.schema.common import Model
+from rocm_perf_lab.schema.common import Model, Versioned
 
 
 class Sourced(Model):
@@ -27,8 +27,7 @@ class Product(Model):
     measured: dict[str, Sourced]
 
 
-class Architecture(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class Architecture(Versioned):
     architecture: str
     family: str
     covers: list[str] = Field(description="architectures this file stands for")
@@ -44,13 +43,11 @@ class ArchitectureLine(Model):
     products: list[str]
 
 
-class ArchitectureList(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class ArchitectureList(Versioned):
     architectures: list[ArchitectureLine]
 
 
-class CheckResult(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class CheckResult(Versioned):
     files: int
     problems: list[str]
 
@@ -84,8 +81,7 @@ class RunRuleText(Model):
     next_steps: list[str]
 
 
-class RuleTexts(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class RuleTexts(Versioned):
     stages: list[str]
     rules: list[RuleText]
     run: list[RunRuleText] = Field(default=[], description="verdicts on a run as a whole")

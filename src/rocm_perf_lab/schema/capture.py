@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rocm_perf_lab.schema.common import DeviceInfo, Document, Model
+from rocm_perf_lab.schema.common import DeviceInfo, Document, Model, Versioned
 
 MAX_ADDRESS = 1 << 57  # what five levels of page tables can name
 
@@ -64,8 +64,7 @@ class CodePointer(Model):
     where: Literal["memory", "image", "kernarg"]
 
 
-class MemoryRegions(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class MemoryRegions(Versioned):
     regions: list[Region] = Field(description="sorted by base, never overlapping")
     code_pointers: list[CodePointer] = Field(description="the first of them, by address")
     code_pointer_count: int = Field(ge=0)
@@ -93,8 +92,7 @@ class LoadedCodeObject(Model):
     segments: list[Segment] = Field(description="writable PT_LOAD ranges, and others that changed")
 
 
-class CodeObjects(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class CodeObjects(Versioned):
     code_objects: list[LoadedCodeObject]
 
 
@@ -124,8 +122,7 @@ class KernelName(Model):
     demangled: str
 
 
-class Dispatch(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class Dispatch(Versioned):
     kernel: KernelName
     index: int = Field(ge=0, description="of this launch among the launches of this kernel, from 0")
     dispatch_number: int = Field(ge=0, description="among all launches of the process, from 0")

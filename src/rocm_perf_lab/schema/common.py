@@ -9,8 +9,6 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import Self
 
-SCHEMA_VERSION = "1.0"  # additive changes only
-
 
 class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,8 +61,13 @@ class Provenance(Model):
     inputs: list[InputFile]
 
 
-class Document(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class Versioned(Model):
+    """A file or an answer of its own, not a part of one."""
+
+    schema_version: Literal["1.0"] = "1.0"  # additive changes only
+
+
+class Document(Versioned):
     provenance: Provenance
 
 

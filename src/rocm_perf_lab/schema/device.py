@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rocm_perf_lab.schema.common import Model
+from rocm_perf_lab.schema.common import Model, Versioned
 
 
 class DeviceLine(Model):
@@ -18,7 +18,6 @@ class DeviceLine(Model):
     reason: str | None
 
 
-class DeviceList(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class DeviceList(Versioned):
     default: str
     devices: list[DeviceLine]

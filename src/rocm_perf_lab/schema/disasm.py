@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
-from rocm_perf_lab.schema.common import Model
+from rocm_perf_lab.schema.common import Model, Versioned
 from rocm_perf_lab.schema.occupancy import Occupancy
 
 
@@ -50,7 +48,6 @@ class DisassembledKernel(Model):
     instructions_reason: str | None = Field(description="why there are no instructions")
 
 
-class Disassembly(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class Disassembly(Versioned):
     file: str
     kernels: list[DisassembledKernel]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rocm_perf_lab.schema.common import Model
+from rocm_perf_lab.schema.common import Model, Versioned
 
 
 class Check(Model):
@@ -19,8 +19,7 @@ class Check(Model):
     fix: str | None
 
 
-class DoctorDocument(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class DoctorDocument(Versioned):
     tool_version: str
     can: dict[str, bool] = Field(description="what can be done here")
     checks: list[Check]

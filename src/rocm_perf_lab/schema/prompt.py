@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rocm_perf_lab.schema.common import Model
+from rocm_perf_lab.schema.common import Model, Versioned
 from rocm_perf_lab.schema.occupancy import Occupancy
 from rocm_perf_lab.schema.profile import BottleneckSummary, Resources, RooflineSummary
 from rocm_perf_lab.schema.thread_trace import Fractions, StallSite
@@ -70,8 +70,7 @@ class PromptRepair(Model):
     diagnostics: str
 
 
-class PromptDocument(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class PromptDocument(Versioned):
     task: str
     policy: Policy
     rules: list[str]

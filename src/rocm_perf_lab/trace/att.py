@@ -25,7 +25,6 @@ from rocm_perf_lab.trace.att_model import (
     OccupancyEvents,
     PerfCounters,
     Realtime,
-    StateCurve,
     StatsCsv,
     int_column,
 )
@@ -35,7 +34,6 @@ __all__ = ["AttFolder", "AttTrace", "find", "read"]
 
 _FOLDER = re.compile(r"ui_output_agent_(\d{1,18})_dispatch_(\d{1,18})")
 _COUNTS = ("hit", "latency", "stall", "idle")
-_STATES = range(1, 5)  # IDLE EXEC WAIT STALL; 0 is an empty slot
 
 
 def find(paths: Path | Sequence[Path]) -> list[AttFolder]:
@@ -118,7 +116,6 @@ def read(folder: Path | AttFolder) -> AttTrace:
         waits=gathered.wait_dependencies(),
         occupancy=occupancy,
         occupancy_kernels=kernels,
-        state_curves=_read_state_curves(place.path, notes),
         realtime=_read_realtime(place.path, notes),
         perf_counters=_read_perf_counters(place.path, notes),
         counter_names=tuple(js.as_text(n) for n in counters) if isinstance(counters, list) else (),
@@ -256,16 +253,6 @@ def _read_occupancy(folder: Path, notes: list[str]) -> tuple[OccupancyEvents, di
         kernel=_small(rows[:, 5]),
     )
     return events, names
-
-
-def _read_state_curves(folder: Path, notes: list[str]) -> dict[int, StateCurve]:
-    curves = {}
-    for state in _STATES:
-        document = _optional(folder / f"wstates{state}.json", notes)
-        time, waves = (js.integers(document.get(key)) for key in ("time", "state"))
-        if len(time) and len(time) == len(waves):
-            curves[state] = StateCurve(time=time, waves=waves)
-    return curves
 
 
 def _read_realtime(folder: Path, notes: list[str]) -> Realtime:

@@ -148,14 +148,6 @@ class OccupancyEvents:
 
 
 @dataclass(frozen=True)
-class StateCurve:
-    """How many traced waves were in one state, from each time to the next."""
-
-    time: IntColumn
-    waves: IntColumn
-
-
-@dataclass(frozen=True)
 class Realtime:
     """Pairs of shader clock and constant-rate clock readings."""
 
@@ -188,7 +180,6 @@ class AttTrace:
     waits: WaitDependencies
     occupancy: OccupancyEvents
     occupancy_kernels: Mapping[int, str]
-    state_curves: Mapping[int, StateCurve]
     realtime: Realtime
     perf_counters: PerfCounters
     counter_names: tuple[str, ...]
@@ -220,7 +211,6 @@ __all__ = [
     "OccupancyEvents",
     "PerfCounters",
     "Realtime",
-    "StateCurve",
     "States",
     "StatsCsv",
     "WaitDependencies",

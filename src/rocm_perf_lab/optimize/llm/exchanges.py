@@ -10,19 +10,17 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pydantic import ValidationError
 
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.schema.common import Model
+from rocm_perf_lab.schema.common import Versioned
 
 MASK = "[key]"
 
 
-class Exchange(Model):
-    schema_version: Literal["1.0"] = "1.0"
+class Exchange(Versioned):
     url: str
     request: str
     status: int

@@ -7,7 +7,7 @@ import os
 from functools import lru_cache
 from typing import Any
 
-HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, EITHER = 1, 2, 3, 4
+HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
 # hipDeviceProp_t as of HIP 6: where the fields are that Triton asks for.
 _PROPERTIES_BYTES = 1472
 _PROPERTIES = {
