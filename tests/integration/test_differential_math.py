@@ -23,7 +23,7 @@ KINDS: tuple[tuple[str, type[np.floating[Any]], Any], ...] = (
 )
 # Instructions of the GPU take part: close, not equal.
 HARDWARE = {
-    *((name, "f32") for name in "rsqrt exp exp2 exp10 log log2 log10 erf atan".split()),
+    *((name, "f32") for name in "rsqrt exp exp2 exp10 log log2 log10 erf erfinv atan".split()),
     *((name, suffix) for name in ("cbrt", "rcbrt") for suffix in ("f32", "f64")),
     ("rsqrt", "f64"),
 }

@@ -54,7 +54,7 @@ FUNCTIONS = (
     Function("erfc", mp.erfc, ((-3, 3), (0, 9)), 3, 4),
     Function("erfcx", lambda x: mp.exp(x * x) * mp.erfc(x), ((-3, 3), (0, 20)), 1, 4),
     Function("normcdf", mp.ncdf, ((-8, 5),), 1, 4),
-    Function("erfinv", mp.erfinv, ((-0.99, 0.99),), 1, 4),
+    Function("erfinv", mp.erfinv, ((-0.99, 0.99), (0.99, 0.999999)), 2, 4),
     Function("tgamma", mp.gamma, ((0.1, 30), (-9.9, -0.1)), 1, 3),
     Function("lgamma", lambda x: mp.log(abs(mp.gamma(x))), ((0.01, 4), (0.1, 100)), 1, 4),
 )

@@ -64,23 +64,30 @@ template <typename T> FN T rcbrt_(T x) { return T(1) / cbrt_(x); }
 
 // x - n y exactly, n truncated; the low bits of n (its sign apart) in `quotient`.
 template <typename T> FN T fmod_bits(T x, T y, u32& quotient) {
-  typedef typename Real<T>::U U;
   T a = abs_(x), b = abs_(y);
   quotient = 0;
   if (!(a < inf_<T>()) || isnan_(y) || b == T(0)) return nan_<T>();
   if (isinf_(b) || a < b) return x;
   int ea = exponent_(a), eb = exponent_(b);
-  constexpr int digits = Real<T>::mantissa + 1;
-  U ma = (U)ldexp_(a, digits - ea), mb = (U)ldexp_(b, digits - eb);
-  for (int n = ea - eb; n >= 0; --n) {
-    quotient <<= 1;
-    if (ma >= mb) {
-      ma -= mb;
-      quotient |= 1;
-    }
-    if (n) ma <<= 1;
+  // Whole numbers of `digits` bits; each turn takes so many bits of the quotient that the product
+  // with the divisor leaves a remainder a T can hold. The estimate is never too small.
+  constexpr int digits = Real<T>::mantissa + 1, most = sizeof(T) == 8 ? 24 : 11;
+  T rest = ldexp_(a, digits - ea), divisor = ldexp_(b, digits - eb), inverse = reciprocal(divisor);
+  if (rest >= divisor) {
+    rest -= divisor;
+    quotient = 1;
   }
-  return copysign_(ldexp_((T)ma, eb - digits), x);
+  for (int left = ea - eb; left > 0; left -= most) {
+    int step = left < most ? left : most;
+    T top = ldexp_(rest, step), q = trunc_(fma_(top, inverse, T(0.01)));
+    rest = fma_(-q, divisor, top);
+    if (rest < T(0)) {
+      rest += divisor;
+      q -= T(1);
+    }
+    quotient = (quotient << step) + (u32)q;
+  }
+  return copysign_(ldexp_(rest, eb - digits), x);
 }
 template <typename T> FN T fmod_(T x, T y) {
   u32 q;

@@ -111,6 +111,24 @@ FN double erfcinv_(double q) {
   }
   return erfc_inverse(q);
 }
+// A float alone: erfinv(y) / y as a polynomial of -log(1 - y^2), or of its root.
+FN float erfinv_(float y) {
+  float a = abs_(y), q = fma_(-a, a, 1.0f);
+#if defined(__HIP_DEVICE_COMPILE__)
+  float w = -__builtin_logf(q);
+#else
+  float w = -log_(q);
+#endif
+  float low = polynomial(w, -8.79105677e-09f, 2.21031414e-07f, -1.97647e-06f, 3.98328302e-06f,
+                         4.45650767e-05f, -0.000127481399f, -0.00233429647f, 0.0115486542f,
+                         0.232013822f, 0.886226892f);
+  float t = sqrt_(w) - 3.0f;
+  float high = polynomial(t, 0.000102782564f, -0.000296352373f, -3.85790117e-05f, 0.00146848673f,
+                          -0.00360677158f, 0.0056933919f, -0.00763528747f, 0.0094445264f,
+                          1.00167489f, 2.83297682f);
+  float r = y * (w < 5.0f ? low : high);
+  return a == 1.0f ? copysign_(inf_<float>(), y) : a < 1.0f ? r : nan_<float>();
+}
 FN double erfinv_(double y) {
   double a = abs_(y);
   if (!(a <= 1.0)) return nan_<double>();
