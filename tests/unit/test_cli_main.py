@@ -63,6 +63,8 @@ def test_no_arguments_is_a_usage_error_that_shows_help(capsys: pytest.CaptureFix
 def test_a_typo_is_answered_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["anlyze"]) == 2
     assert "did you mean `rocm-perf analyze`?" in capsys.readouterr().err
+    assert run(["--versoin"]) == 2
+    assert "did you mean `rocm-perf --version`?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

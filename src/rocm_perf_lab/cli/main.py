@@ -14,7 +14,7 @@ import sys
 import textwrap
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from rocm_perf_lab import __version__, signals
 from rocm_perf_lab.cli import settings, streams
@@ -77,6 +77,8 @@ def help_text() -> str:
             "  --version  Print the version and exit.",
             "  --debug    Show the Python traceback of an error (also ROCM_PERF_DEBUG=1).",
             "  --help     Show this text; `rocm-perf COMMAND --help` shows a command's own.",
+            "  --show-completion, --install-completion [bash|zsh|fish]",
+            "             Print the shell's completion script, or install it.",
             "",
             *textwrap.wrap(f"Exit codes: {EXIT_CODES}.", 80),
         ]
@@ -86,6 +88,8 @@ def help_text() -> str:
 def main(argv: list[str] | None = None) -> None:
     args = list(sys.argv[1:] if argv is None else argv)
     streams.prepare()
+    if args[:1] == ["--complete"]:
+        _complete(args[1:])
     debug = _take_debug(args)
     try:
         with signals.end_like_interrupts():
@@ -137,9 +141,19 @@ def _run(args: list[str]) -> int:
     if args[0] in ("--version", "-V"):
         print(f"{PROGRAM} {__version__}")
         return 0
+    if args[0] in ("--show-completion", "--install-completion"):
+        from rocm_perf_lab.cli import completion
+
+        if args[0] == "--show-completion":
+            sys.stdout.write(completion.show(args[1:]))
+        else:
+            print(completion.install(args[1:]))
+        return 0
     name = args[0]
     if name not in COMMANDS:
-        close = difflib.get_close_matches(name, COMMANDS, n=1)
+        from rocm_perf_lab.cli.completion import GLOBAL
+
+        close = difflib.get_close_matches(name, [*COMMANDS, *GLOBAL], n=1)
         what = "option" if name.startswith("-") else "command"
         raise UsageError(
             f"no such {what}: {name}",
@@ -158,6 +172,18 @@ def _run(args: list[str]) -> int:
         return _call(module, args[1:], f"{PROGRAM} {name}")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+
+
+def _complete(words: list[str]) -> NoReturn:
+    """For a shell, while somebody types: whatever goes wrong, no answer is the answer."""
+    from rocm_perf_lab.cli import completion
+
+    try:
+        found = completion.candidates(words, COMMANDS)
+    except Exception:
+        found = []
+    print(*found, sep="\n", end="\n" if found else "")
+    sys.exit(0)
 
 
 def _call(module: ModuleType, args: list[str], name: str) -> int:

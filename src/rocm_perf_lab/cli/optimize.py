@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,9 @@ from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Arguments, Device, Json, KernelRegex, Policy, Report, Sources
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.words import arrange
-from rocm_perf_lab.schema.optimize import OptimizeDocument
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.schema.optimize import OptimizeDocument
 
 EXAMPLES = examples(
     "rocm-perf optimize ./app",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
@@ -11,11 +12,10 @@ from rich.text import Text
 from rocm_perf_lab.cli.streams import say
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.errors import BadInput, plain
-from rocm_perf_lab.report.show import lines as hot_lines
-from rocm_perf_lab.report.text import summary
 from rocm_perf_lab.report.units import milliseconds
-from rocm_perf_lab.schema.common import to_json
-from rocm_perf_lab.schema.profile import ProfileDocument
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.schema.profile import ProfileDocument
 
 
 def print_profile(
@@ -25,6 +25,11 @@ def print_profile(
     quiet: bool,
     details: bool = False,
 ) -> None:
+    # Not at the top: completion imports every command, and must be quick.
+    from rocm_perf_lab.report.show import lines as hot_lines
+    from rocm_perf_lab.report.text import summary
+    from rocm_perf_lab.schema.common import to_json
+
     if as_json:
         sys.stdout.write(to_json(document))
     elif quiet:

@@ -21,6 +21,7 @@ import zstandard
 from pydantic import BaseModel, ValidationError
 
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.replay.done import Done
 from rocm_perf_lab.schema.capture import (
     CaptureDocument,
     CodeObjects,
@@ -273,10 +274,9 @@ def _check_files(
     files: _Folder, manifest: CaptureDocument, verify: bool, tell: Callable[[str], None]
 ) -> None:
     total = sum(stored.bytes for stored in manifest.files.values())
-    if verify and total > 256 << 20:
-        tell(f"checking {total / 1e9:.1f} GB")
+    done = Done("checking", total if verify else 0, tell)
 
-    def check(name: str) -> None:
+    def check(name: str) -> int:
         stored, path = manifest.files[name], files.path / name
         descriptor = files.open(name)
         try:
@@ -290,10 +290,11 @@ def _check_files(
                 )
         finally:
             os.close(descriptor)
+        return size
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for _ in pool.map(check, manifest.files):
-            pass
+        for size in pool.map(check, manifest.files):
+            done.add(size)
 
 
 def hash_descriptor(descriptor: int) -> str:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from rocm_perf_lab.replay import hsa as h
 from rocm_perf_lab.replay.address_space import Span
 from rocm_perf_lab.replay.compare import identical
+from rocm_perf_lab.replay.done import Done
 from rocm_perf_lab.replay.memory import Buffer, DeviceMemory
 from rocm_perf_lab.replay.pointers import Moves
 from rocm_perf_lab.replay.sources import Source
@@ -153,8 +154,7 @@ class State:
 
     def restore_all(self, tell: Callable[[str], None] = lambda _: None) -> None:
         total = sum(part.size for part in self.parts)
-        if total > 1 << 30:
-            tell(f"restoring {total / 1e9:.1f} GB")
+        done = Done("restoring", total, tell)
         for part in self.parts:
             if self._starts_as_zeros(part):
                 self.memory.fill_zero(part.address, part.size)
@@ -166,6 +166,8 @@ class State:
                 for at in range(low, high, PIECE):
                     step = min(PIECE, high - at)
                     self.memory.write(part.address + at, self.initial(part, at, step))
+                    done.add(step)
+            done.add(part.size - sum(high - low for low, high in ranges))
 
     def _starts_as_zeros(self, part: Part) -> bool:
         if part.source is None:
