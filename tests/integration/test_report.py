@@ -123,6 +123,10 @@ def test_hovering_tells_the_numbers(browser: Chromium, page: Path) -> None:
     browser.open(page)
     browser.hover(".timeline svg rect[data-block='1:0']")
     assert "copy" in text(browser, "#tip") and "400.0 µs" in text(browser, "#tip")
+    lanes = browser.run("[...document.querySelectorAll('.timeline .lane')].map(e => e.textContent)")
+    assert lanes[-1] == "host calls"
+    browser.hover(f".timeline svg rect[data-block='{len(lanes) - 1}:0']")
+    assert "hipLaunchKernel" in text(browser, "#tip") and "path" not in text(browser, "#tip")
     browser.hover(".stack span")
     assert "kernels" in text(browser, "#tip")
     browser.hover(".isa tr[data-waits]")

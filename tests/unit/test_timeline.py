@@ -71,6 +71,39 @@ def test_a_long_run_is_drawn_in_few_blocks_and_nothing_is_lost() -> None:
     assert [int(c) for counts in alone for c in counts] == [1]  # what can be seen is not merged
 
 
+def test_a_threads_calls_have_a_lane_cut_to_the_time_the_device_worked() -> None:
+    found = drawn(
+        TraceBuilder()
+        .call("hipMalloc", 0, 5)  # over before the device began
+        .call("hipLaunchKernel", 6, 12, correlation=1)
+        .call("hsa_signal_wait", 12, 20)  # HSA's own
+        .dispatch("a", 10, 30, correlation=1)
+        .call("hipDeviceSynchronize", 13, 40)
+        .call("hipFree", 50, 60)
+        .build()
+    )
+    (host,) = [lane for lane in found.lanes if lane.is_host]
+    assert host.label == "host calls" and found.lanes[-1] is host
+    rows = zip(host.blocks.start, host.blocks.duration, host.blocks.name, strict=True)
+    assert [(int(s), int(d), found.names[n]) for s, d, n in rows] == [
+        (0, 2, "hipLaunchKernel"),
+        (3, 17, "hipDeviceSynchronize"),
+    ]
+    assert set(found.names[-found.call_names :]) == {"hipLaunchKernel", "hipDeviceSynchronize"}
+
+
+def test_many_threads_and_calls_are_drawn_in_few_lanes_and_blocks() -> None:
+    builder = TraceBuilder()
+    for i in range(20_000):
+        builder.call("hipLaunchKernel", 10 * i, 10 * i + 1 + i % 12, thread=i % 12)
+    builder.dispatch("a", 0, 200_000)
+    found = drawn(builder.build())
+    hosts = [lane for lane in found.lanes if lane.is_host]
+    assert [lane.label for lane in hosts] == [f"host thread {n}" for n in range(1, 9)]
+    assert sum(len(lane.blocks.start) for lane in hosts) <= module.MOST_CALL_BLOCKS
+    assert found.lanes_left_out == 4
+
+
 columns = st.lists(
     st.tuples(st.integers(0, 1000), st.integers(0, 200), st.integers(0, 3), st.integers(0, 1)),
     min_size=1,

@@ -14,6 +14,7 @@ _BLOCK = "rows of start_ns, duration_ns, busy_ns, name (index), operations, of t
 class TimelineLane(Model):
     label: str
     is_copy: bool
+    is_host: bool = Field(default=False, description="a thread's HIP calls, not a stream's work")
     operations: int
     busy_ns: int
     blocks: list[Block] = Field(description=_BLOCK)
@@ -21,9 +22,12 @@ class TimelineLane(Model):
 
 class TimelineDocument(Document):
     span_ns: int
-    names: list[str] = Field(description="kernels, then kinds of copy, then causes of waiting")
+    names: list[str] = Field(
+        description="kernels, then kinds of copy, then causes of waiting, then HIP calls"
+    )
     kernel_names: int = Field(description="how many of names are kernels")
     copy_names: int
+    call_names: int = 0
     lanes: list[TimelineLane]
     lanes_left_out: int = Field(description="the least busy ones")
     path: list[Block] = Field(description=f"the critical path: {_BLOCK}")

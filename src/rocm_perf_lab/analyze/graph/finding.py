@@ -100,18 +100,20 @@ class Lane:
     operations: int
     busy_ns: int
     blocks: Blocks
+    is_host: bool = False  # a thread's HIP calls
 
 
 @dataclass(frozen=True)
 class Timeline:
     span_ns: int
-    names: tuple[str, ...]  # kernels, kinds of copy, then causes of waiting
+    names: tuple[str, ...]  # kernels, kinds of copy, causes of waiting, HIP calls
     kernel_names: int
     copy_names: int
     lanes: tuple[Lane, ...]
     lanes_left_out: int
     path: Blocks  # operations and, between them, what was waited for
     merged_below_ns: int  # operations shorter than this may be merged with their neighbours
+    call_names: int = 0
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from rocm_perf_lab.analyze.graph.finding import Blocks, Lane, Timeline
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, split
 from rocm_perf_lab.analyze.graph.graph import Graph
+from rocm_perf_lab.analyze.graph.host_lanes import host_calls
 from rocm_perf_lab.analyze.graph.model import Bools, Ints
 from rocm_perf_lab.analyze.graph.operations import Operations
 from rocm_perf_lab.analyze.graph.path import Path
@@ -19,6 +20,7 @@ from rocm_perf_lab.trace.model import Trace
 MOST_BLOCKS = 4000  # over all lanes
 MOST_PATH_BLOCKS = 1500
 MOST_LANES = 40
+MOST_CALL_BLOCKS = 1500
 
 
 def timeline(run: Trace, graph: Graph, ops: Operations, path: Path) -> Timeline:
@@ -34,16 +36,34 @@ def timeline(run: Trace, graph: Graph, ops: Operations, path: Path) -> Timeline:
         ops.span_ns,
         MOST_BLOCKS,
     )
+    calls = host_calls(run, ops)
+    first_call = len(ops.names) + len(CAUSES)
+    nothing = [np.zeros(len(lane.start), np.int64) for lane in calls.lanes]
+    drawn = _merged(
+        [
+            (lane.start, lane.duration, lane.name + first_call, none)
+            for lane, none in zip(calls.lanes, nothing, strict=True)
+        ],
+        ops.span_ns,
+        MOST_CALL_BLOCKS,
+    )[1]
     return Timeline(
         span_ns=ops.span_ns,
-        names=(*ops.names, *CAUSES),
+        names=(*ops.names, *CAUSES, *calls.names),
+        call_names=len(calls.names),
         kernel_names=ops.kernel_names,
         copy_names=len(ops.names) - ops.kernel_names,
-        lanes=tuple(
-            Lane(label, is_copy, len(rows), int(ops.duration[rows].sum()), blocks)
-            for (label, is_copy, rows), blocks in zip(lanes, cut, strict=True)
+        lanes=(
+            *(
+                Lane(label, is_copy, len(rows), int(ops.duration[rows].sum()), blocks)
+                for (label, is_copy, rows), blocks in zip(lanes, cut, strict=True)
+            ),
+            *(
+                Lane(lane.label, False, len(lane.start), int(lane.duration.sum()), blocks, True)
+                for lane, blocks in zip(calls.lanes, drawn, strict=True)
+            ),
         ),
-        lanes_left_out=left_out,
+        lanes_left_out=left_out + calls.left_out,
         path=_path_blocks(graph, ops, path),
         merged_below_ns=quantum,
     )

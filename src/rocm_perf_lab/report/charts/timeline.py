@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rocm_perf_lab.analyze.graph.calls import Role, role
 from rocm_perf_lab.report.names import short_name
 from rocm_perf_lab.report.page import OTHER
 from rocm_perf_lab.schema.timeline import TimelineDocument
@@ -18,6 +19,12 @@ CAUSES = {
     "unknown": ("#b0b7bf", "unexplained"),
 }
 COPY = "#2f97a8"
+# A call has the colour of the waiting it causes.
+CALLS = {
+    **dict.fromkeys((Role.COPY, Role.COPY_ASYNC), "copies"),
+    **dict.fromkeys((Role.DEVICE_SYNC, Role.STREAM_SYNC, Role.EVENT_SYNC), "sync"),
+    Role.STREAM_WAIT: "dependency",
+}
 
 
 def timeline(document: TimelineDocument, colours: Mapping[str, str]) -> dict[str, Any]:
@@ -30,13 +37,20 @@ def timeline(document: TimelineDocument, colours: Mapping[str, str]) -> dict[str
             for start, took, _, name, count, on_path in blocks
         ]
 
-    lanes = [{"label": lane.label, "blocks": rows(lane.blocks)} for lane in document.lanes]
+    lanes = [
+        {"label": lane.label, "blocks": rows(lane.blocks), **({"host": 1} if lane.is_host else {})}
+        for lane in document.lanes
+    ]
     path = rows(document.path)
     first_cause = document.kernel_names + document.copy_names
+    first_call = len(document.names) - document.call_names
     names, shades = [], []
     for index in used:
         name = document.names[index]
-        if index >= first_cause:
+        if index >= first_call:
+            cause = "launch" if "Launch" in name else CALLS.get(role(name), "host")
+            shade = CAUSES[cause][0]
+        elif index >= first_cause:
             shade, name = CAUSES.get(name, (OTHER, name))
         else:
             is_copy = index >= document.kernel_names

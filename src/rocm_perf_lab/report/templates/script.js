@@ -154,7 +154,7 @@
           const x1 = Math.max(at(start), LEFT), x2 = Math.min(at(start + took), width - 6);
           if (x2 - x1 < 0.4 && x1 < last) return; // already painted there
           last = Math.max(x2, x1 + 0.4);
-          parts.push(make("rect", { x: x1.toFixed(1), y, width: Math.max(x2 - x1, 0.6).toFixed(1), height: LANE - 5, fill: data.colours[name], "fill-opacity": onPath ? 1 : 0.4, "data-block": lane + ":" + index }));
+          parts.push(make("rect", { x: x1.toFixed(1), y, width: Math.max(x2 - x1, 0.6).toFixed(1), height: LANE - 5, fill: data.colours[name], "fill-opacity": onPath || row.host ? 1 : 0.4, "data-block": lane + ":" + index }));
         });
       });
       svg.replaceChildren(...parts);
@@ -196,8 +196,8 @@
       if (!block) return hideTip();
       const [lane, index] = block.split(":").map(Number);
       const [start, took, name, count, onPath] = rows[lane].blocks[index];
-      const what = count > 1 ? `${count} operations, mostly ${data.names[name]}` : data.names[name];
-      const path = rows[lane].path ? "" : onPath ? (count > 1 ? `\n${onPath} on the critical path` : "\non the critical path") : "\nnot on the critical path";
+      const what = count > 1 ? `${count} ${rows[lane].host ? "calls" : "operations"}, mostly ${data.names[name]}` : data.names[name];
+      const path = rows[lane].path || rows[lane].host ? "" : onPath ? (count > 1 ? `\n${onPath} on the critical path` : "\non the critical path") : "\nnot on the critical path";
       showTip(`${what}\n${time(took)}, from ${time(start)}\n${rows[lane].label}${path}`, e.clientX, e.clientY);
     });
     svg.addEventListener("pointerleave", hideTip);
