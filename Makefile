@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint format clean setup native toolchain triton docs docs-tools
+.PHONY: demo test test-all lint format clean setup native toolchain triton docs docs-tools release release-check
 
 setup: native
 
@@ -36,8 +36,8 @@ demo: demo-hello native toolchain
 	$(BIN)/rocm-perf profile build/demo/softmax --att --device virtual --out build/demo/profile
 
 lint: $(STAMP)
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
 
 # Triton and hip-python, for the tests that run Python GPU programs; skipped where they have no wheel.
@@ -59,8 +59,16 @@ test-all: lint native toolchain triton docs-tools
 	$(BIN)/python -m pytest -n 2
 
 format: $(STAMP)
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks tools
+	$(BIN)/ruff check --fix src tests benchmarks tools
+
+# The sdist and one manylinux wheel for every Python, into dist/.
+release: $(STAMP)
+	$(BIN)/python tools/build_release.py
+
+# They install and work in clean environments: every Python there is, then the sdist without a wheel.
+release-check: release
+	$(BIN)/python tools/check_release.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

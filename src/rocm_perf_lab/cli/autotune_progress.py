@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from rocm_perf_lab.cli.progress import minutes
 from rocm_perf_lab.cli.streams import say
 
 if TYPE_CHECKING:
@@ -55,11 +56,6 @@ def describe(p: Progress) -> str:
     best = (
         f"best {p.best_ms:.4g} {p.unit}".rstrip() if p.best_ms is not None else "none works so far"
     )
-    left = f", {clock(p.left_s)} left" if p.left_s is not None and p.phase == "search" else ""
+    left = f", {minutes(p.left_s)} left" if p.left_s is not None and p.phase == "search" else ""
     what = "" if p.phase == "search" else ", measuring the leaders again"
     return f"{p.evaluated}{of} measured, {best}{left}{what}"
-
-
-def clock(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{whole // 60}:{whole % 60:02d}"
