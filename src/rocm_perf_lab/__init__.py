@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.3.0"
 
-__all__ = ["Run", "__version__", "analyze", "compare", "load", "profile"]
+__all__ = ["Run", "__version__", "analyze", "compare", "disassemble", "load", "profile"]
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.api import Run, analyze, compare, load, profile
+    from rocm_perf_lab.api import Run, analyze, compare, disassemble, load, profile
 
 
 class _Package(ModuleType):
@@ -32,7 +32,7 @@ class _Package(ModuleType):
         pass
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("Run", "compare", "load", "profile"):
+        if name in ("Run", "compare", "disassemble", "load", "profile"):
             from rocm_perf_lab import api
 
             return getattr(api, name)

@@ -24,12 +24,14 @@ from rocm_perf_lab.report.story import story
 from rocm_perf_lab.schema.analysis import AnalysisDocument
 from rocm_perf_lab.schema.comparison import ComparisonDocument
 from rocm_perf_lab.schema.dag import DagDocument
+from rocm_perf_lab.schema.disasm import Disassembly
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 from rocm_perf_lab.schema.roofline import RooflineDocument
 from rocm_perf_lab.schema.thread_trace import ThreadTraceDocument
 from rocm_perf_lab.schema.timeline import TimelineDocument
 from rocm_perf_lab.workflow import Choices, Documents, Options, analyze_files, profile_program
 from rocm_perf_lab.workflow.compare import compare_paths
+from rocm_perf_lab.workflow.disasm import disassembly
 from rocm_perf_lab.workflow.documents import write_documents
 from rocm_perf_lab.workflow.load import open_run
 from rocm_perf_lab.workflow.report import pages, report_html
@@ -196,3 +198,10 @@ def compare(
 ) -> ComparisonDocument:
     """Runs, traces or timings, as `rocm-perf compare`: is B faster than A?"""
     return compare_paths(a, b, root=Path(root), rules=fail_on, kernel=kernel)
+
+
+def disassemble(
+    file: StrPath, kernel: str | None = None, arch: str = "", block: int | None = None
+) -> Disassembly:
+    """The kernels in a program, as `rocm-perf disasm`: resources, occupancy, instructions."""
+    return disassembly(Path(file), kernel, arch, block)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import rocm_perf_lab as rpl
 from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.device.toolchain import real_hipcc
 from support.cli import complaint, rocm_perf
@@ -188,6 +189,8 @@ def test_disasm_lists_kernels_with_their_lines(source: Path, tmp_path: Path) -> 
         text=True,
         check=True,
     )
+    same = rpl.disassemble(tmp_path / "k.co", kernel="scale")
+    assert json.loads(done.stdout) == json.loads(same.model_dump_json())
     (kernel,) = json.loads(done.stdout)["kernels"]
     texts = [i["text"] for i in kernel["instructions"]]
     assert any(text.startswith("v_mul_f32") for text in texts)

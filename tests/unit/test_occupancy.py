@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from rocm_perf_lab.analyze.occupancy import of_kernel
 from rocm_perf_lab.arch import gpu, occupancy
 from rocm_perf_lab.arch.occupancy import Occupancy
-from rocm_perf_lab.cli.disasm import occupancy_of
 from rocm_perf_lab.codeobject.kernels import Kernel
 from rocm_perf_lab.trace.model import KernelSymbol
+from rocm_perf_lab.workflow.disasm import occupancy_of
 
 MI300X = gpu("gfx942")
 EVERY = ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1201")

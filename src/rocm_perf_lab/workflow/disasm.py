@@ -1,0 +1,121 @@
+"""The kernels in a program or code object: resources, occupancy, arguments, instructions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
+from rocm_perf_lab.arch import load
+from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
+from rocm_perf_lab.codeobject.demangle import demangle
+from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
+from rocm_perf_lab.device.disassembly import KNOWN, disassemble, unknown
+from rocm_perf_lab.errors import BadInput, UsageError, plain
+from rocm_perf_lab.schema import disasm as schema
+from rocm_perf_lab.schema.occupancy import to_occupancy
+
+
+def disassembly(
+    file: Path,
+    kernel: str | None = None,
+    architecture: str = "",
+    block: int | None = None,
+    summary: bool = False,
+) -> schema.Disassembly:
+    """Of the kernels that match; `block` is the threads that occupancy is for."""
+    reason = "only a summary was asked for" if summary else None
+    kernels = [
+        _document(owner, k, block, reason) for owner, k in _choose(file, kernel, architecture)
+    ]
+    return schema.Disassembly(file=str(file), kernels=kernels)
+
+
+def _choose(file: Path, pattern: str | None, architecture: str) -> list[tuple[CodeObject, Kernel]]:
+    wanted = kernel_pattern(pattern) or re.compile("")
+    kernels = [(owner, k) for owner in read_code_objects(file) for k in owner.kernels]
+    if not kernels:
+        raise BadInput(f"{file} holds GPU code, but no kernel")
+    if architecture:
+        present = sorted({k.architecture for _, k in kernels})
+        kernels = [(owner, k) for owner, k in kernels if k.architecture == architecture]
+        if not kernels:
+            raise UsageError(
+                f"no kernel in {file} is for {architecture}", hint=f"it is for {', '.join(present)}"
+            )
+    found = [
+        (owner, k)
+        for owner, k in kernels
+        if wanted.search(demangle(k.name)) or wanted.search(k.name)
+    ]
+    if not found:
+        names = ", ".join(sorted({plain(demangle(k.name)) for _, k in kernels})[:8])
+        raise UsageError(f"no kernel in {file} matches {pattern}", hint=f"it holds {names}")
+    return found
+
+
+def occupancy_of(kernel: Kernel, block: int | None) -> Occupancy:
+    """As `profile` has it for the same kernel in blocks of the same size."""
+    threads = block or kernel.max_threads or None
+    try:
+        gpu = load.gpu(kernel.architecture)
+    except UsageError as error:
+        return Occupancy(None, None, None, threads, kernel.wave_size, reason=error.message)
+    return occupancy(
+        gpu,
+        threads=threads,
+        vgprs=kernel.vgprs,
+        agprs=kernel.agprs,
+        total_vgprs=kernel.vgprs + kernel.agprs,
+        sgprs=kernel.sgprs,
+        lds_bytes=kernel.lds_bytes,
+        wave_size=kernel.wave_size,
+    )
+
+
+def _unlisted(kernel: Kernel, reason: str | None) -> str | None:
+    """Why the instructions of this kernel are not shown."""
+    return reason or (None if kernel.architecture in KNOWN else unknown(kernel.architecture))
+
+
+def _document(
+    owner: CodeObject, kernel: Kernel, block: int | None, reason: str | None
+) -> schema.DisassembledKernel:
+    reason = _unlisted(kernel, reason)
+    return schema.DisassembledKernel(
+        name=kernel.name,
+        demangled=demangle(kernel.name),
+        architecture=owner.architecture,
+        resources=schema.KernelResources(
+            vgpr_per_thread=kernel.vgprs,
+            agpr_per_thread=kernel.agprs,
+            sgpr_per_wave=kernel.sgprs,
+            lds_bytes=kernel.lds_bytes,
+            scratch_bytes=kernel.scratch_bytes,
+            vgpr_spills=kernel.vgpr_spills,
+            sgpr_spills=kernel.sgpr_spills,
+            kernarg_bytes=kernel.kernarg_bytes,
+            max_threads_per_block=kernel.max_threads,
+            wave_size=kernel.wave_size,
+        ),
+        occupancy=to_occupancy(occupancy_of(kernel, block)),
+        arguments=[
+            schema.KernelArgument(
+                name=a.name, kind=a.kind, type=a.type, offset=a.offset, size=a.size
+            )
+            for a in kernel.arguments
+        ],
+        instructions=None
+        if reason
+        else [
+            schema.KernelInstruction(
+                address=i.address,
+                encoding=" ".join(f"{word:08x}" for word in i.encoding),
+                text=i.text,
+                file=i.file,
+                line=i.line,
+            )
+            for i in disassemble(owner, kernel)
+        ],
+        instructions_reason=reason,
+    )
