@@ -25,6 +25,7 @@ class Costs:
     host_function_ns: int
     memory_ns: int
     copy_start_ns: int
+    host_copy_start_ns: int  # of a copy from or to the host
     copy_bytes_per_ns: Mapping[str, float]  # H2D, D2H, D2D, H2H, FILL
 
     # Numbers of streams in a database: null streams by device, then those of threads and libraries,
@@ -41,7 +42,8 @@ class Costs:
         return self.of(name) // 2
 
     def copy_ns(self, way: str, size: int) -> int:
-        return self.copy_start_ns + round(size / self.copy_bytes_per_ns[way])
+        start = self.host_copy_start_ns if way in ("H2D", "D2H") else self.copy_start_ns
+        return start + round(size / self.copy_bytes_per_ns[way])
 
 
 @cache
