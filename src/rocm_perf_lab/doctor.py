@@ -27,6 +27,7 @@ EXTRAS = {
     "numba": ("fast", "reading traces of millions of dispatches quickly"),
     "distributed": ("dask", "autotune on the GPUs of several machines"),
     "httpx": ("llm", "optimize --proposer llm"),
+    "mcp": ("mcp", "rocm-perf mcp"),
     "pandas": ("notebook", "run.to_pandas()"),
     "pyarrow": ("notebook", "export --format parquet"),
 }

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.codeobject.kernels import CodeObject
+from rocm_perf_lab.collect import process
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.replay import run
@@ -165,7 +166,7 @@ def test_nothing_stays_mapped_after_a_step_failed(captured: Path) -> None:
         isa = capture.dispatch.isa
     device = sessions.choose_device(isa, None)
     worker = subprocess.Popen(
-        sessions.python("rocm_perf_lab.replay.worker"),
+        process.python("rocm_perf_lab.replay.worker"),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env=discover.environment_for(device, None),
     )  # fmt: skip

@@ -101,6 +101,13 @@ def run(
         return _outcome(answer.read().decode().split(), process.returncode, late, log)
 
 
+def python(module: str) -> list[str]:
+    """A command that runs a module's `main` with this process's sys.path: the working directory
+    must not provide modules."""
+    start = f"import sys; sys.path[:] = {sys.path!r}; from {module} import main; main()"
+    return [sys.executable, "-c", start]
+
+
 def end(group: int) -> None:
     """All that a run of this or another process started; `group` as `on_start` was told.
 

@@ -27,10 +27,10 @@ from mcp.types import Tool as ToolDescription
 from pydantic import ValidationError
 
 from rocm_perf_lab import __version__
+from rocm_perf_lab.collect.process import python
 from rocm_perf_lab.mcp_server import worker
 from rocm_perf_lab.mcp_server.requests import MOST_CHARS
 from rocm_perf_lab.mcp_server.tools import TOOLS
-from rocm_perf_lab.replay.session import python
 
 Context = Any  # the SDK's, generic in what a server's life span yields; we have none
 

@@ -44,14 +44,18 @@ def main() -> None:
 
 
 def _answer(name: str, arguments: dict[str, Any], send: Any) -> dict[str, Any]:
+    from rocm_perf_lab.mcp_server import calls
     from rocm_perf_lab.mcp_server.tools import TOOLS
 
-    tool = TOOLS[name]
-    request = tool.request.model_validate(arguments)
+    request = TOOLS[name].request.model_validate(arguments)
     # What a file's provenance says about how it came to be.
     sys.argv = ["rocm-perf", "mcp", name, *_words(arguments)]
+
+    def tell(text: str) -> None:
+        send({"progress": plain(text)[:500]})
+
     try:
-        return {"text": tool.answer(request, lambda text: send({"progress": plain(text)[:500]}))}
+        return {"text": getattr(calls, name)(request, tell)}
     except PerfLabError as error:
         return _error(error.message, error.hint, error.exit_code)
     except OSError as error:

@@ -8,8 +8,9 @@ from pathlib import Path
 from rocm_perf_lab import workflow
 from rocm_perf_lab.arch.model import CeilingKind
 from rocm_perf_lab.collect import run_folder
+from rocm_perf_lab.collect.process import python
 from rocm_perf_lab.replay.format import find_capture, open_capture
-from rocm_perf_lab.replay.session import Tell, accept, python
+from rocm_perf_lab.replay.session import Tell, accept
 from rocm_perf_lab.workflow.documents import Documents
 
 

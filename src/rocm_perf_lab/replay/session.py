@@ -34,7 +34,6 @@ import json
 import os
 import select
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -44,6 +43,7 @@ from types import TracebackType
 from typing import Any, Literal, Protocol
 
 from rocm_perf_lab import errors
+from rocm_perf_lab.collect.process import python
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, GateFailed, PerfLabError
 from rocm_perf_lab.replay import arguments as argument_table
@@ -230,13 +230,6 @@ class _Process:
         assert self.popen.stdout is not None
         self.popen.stdout.close()
         self.errors.close()
-
-
-def python(module: str) -> list[str]:
-    """A command that runs a module's `main` with this process's sys.path: the working directory
-    must not provide modules."""
-    start = f"import sys; sys.path[:] = {sys.path!r}; from {module} import main; main()"
-    return [sys.executable, "-c", start]
 
 
 def _start(
