@@ -24,6 +24,7 @@ from rocm_perf_lab.autotune.measure import Recipe, Task, measure
 from rocm_perf_lab.autotune.metric import WALL, parse_metric
 from support.cli import complaint, rocm_perf
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
+from support.recorded_data import recorded
 
 LIMIT_S = 600  # of what ends by an event: it bounds a hang, a loaded machine stays far below
 
@@ -383,17 +384,11 @@ def test_a_program_that_outlives_its_limit_is_a_timeout(saxpy: Path, tmp_path: P
     assert (found.status, found.samples_ms) == ("timeout", ())
 
 
-def recordings() -> list[Path]:
-    default = Path(__file__).parents[2] / ".." / "shared"
-    folder = Path(os.environ.get("ROCM_PERF_SHARED", default)) / "data" / "tuning"
-    return sorted(folder.glob("*.json*"))
-
-
 @pytest.mark.slow
 def test_brute_forced_spaces_are_solved_with_a_twentieth_of_them(tmp_path: Path) -> None:
-    if not recordings():
-        pytest.skip("no recorded spaces beside the repository")
-    for path in recordings():
+    spaces = sorted(recorded("tuning").glob("*.json*"))
+    assert spaces
+    for path in spaces:
         found = []
         for seed in range(3):
             done = rocm_perf(

@@ -18,6 +18,7 @@ import pytest
 from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.optimize.claims import keep_images
 from rocm_perf_lab.optimize.ledger import Ledger, read
+from support.cli import rocm_perf
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
 from support.optimize_driver import WRONG
 
@@ -88,10 +89,7 @@ def optimize(place: Path, *words: str, code: int = 0) -> subprocess.CompletedPro
 
 
 def ledger(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "rocm_perf_lab", "ledger", *words],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = rocm_perf("ledger", *words, timeout=600)
     assert done.returncode == code, done.stderr + done.stdout
     return done
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,14 +9,9 @@ import pytest
 from rocm_perf_lab.optimize.rules import RulesProposer
 from rocm_perf_lab.optimize.rules.registers import keeps_occupancy, report
 from support.catalogue import context
+from support.cli import rocm_perf
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-def hip(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rocm_perf_lab", *words], capture_output=True, text=True, check=False
-    )
 
 
 def test_the_compilers_report_decides_about_registers() -> None:
@@ -58,7 +51,7 @@ def test_every_rewrite_gives_the_right_answer(example: str, kernel: str, tmp_pat
     for number, proposal in enumerate(proposals):
         source, program = tmp_path / f"{number}.cpp", tmp_path / f"{number}"
         source.write_text(proposal.source, "utf-8")
-        built = hip("hipcc", "-O3", "-I", str(EXAMPLES), str(source), "-o", str(program))
+        built = rocm_perf("hipcc", "-O3", "-I", EXAMPLES, source, "-o", program)
         assert built.returncode == 0, (proposal.title, built.stderr)
-        ran = hip("run", "--device", "virtual", str(program))
+        ran = rocm_perf("run", "--device", "virtual", program, timeout=600)
         assert ran.returncode == 0, (proposal.title, ran.stdout)

@@ -8,16 +8,9 @@
 #include <thread>
 
 #include "arena.h"
+#include "check.h"
 #include "memory.h"
 #include "codeobject/msgpack.h"
-
-#define CHECK(condition) \
-  do { \
-    if (!(condition)) { \
-      std::fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
-      std::exit(1); \
-    } \
-  } while (0)
 
 namespace {
 

@@ -12,15 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "check.h"
 #include "hsa/hsa_ext_amd.h"
 
-#define CHECK(condition) \
-  do { \
-    if (!(condition)) { \
-      std::fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
-      std::exit(1); \
-    } \
-  } while (0)
 #define OK(call) \
   do { \
     const int status_ = int(call); \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab.replay import writer
@@ -38,18 +39,6 @@ def write_capture(folder: Path, *, reasons: tuple[str, ...] = (), code: bytes = 
     )
     zeros = [Extent(offset=0, size=64, file=None)]
     segment = Segment(address=CODE + 0x1000, size=64, linked_address=0x1000, before=zeros, after=[])
-    (folder / "code_objects").mkdir()
-    writer.write_private(folder / "code_objects/0.hsaco", code)
-    loaded = LoadedCodeObject(
-        index=0,
-        file="code_objects/0.hsaco",
-        uri="memory://1",
-        agent="gpu:0",
-        load_base=CODE,
-        load_size=0x2000,
-        load_delta=CODE,
-        segments=[segment],
-    )
     kernarg = BASE.to_bytes(8, "little")
     dispatch = Dispatch(
         kernel=KernelName(symbol="_Z1kPf", demangled="k(float*)"),
@@ -83,7 +72,35 @@ def write_capture(folder: Path, *, reasons: tuple[str, ...] = (), code: bytes = 
         ],
         queue=QueueInfo(type=0, size=1024),
     )
-    memory = MemoryRegions(regions=[region], code_pointers=[], code_pointer_count=0)
+    return sealed(folder, dispatch, [region], [segment], kernarg, code, reasons=reasons)
+
+
+def sealed(
+    folder: Path,
+    dispatch: Dispatch,
+    regions: Sequence[Region],
+    segments: list[Segment],
+    kernarg: bytes,
+    code: bytes,
+    load_base: int = CODE,
+    load_size: int = 0x2000,
+    reasons: Sequence[str] = (),
+) -> Path:
+    """Write what belongs to the regions and segments: one code object and the rest."""
+    (folder / "code_objects").mkdir(exist_ok=True)
+    writer.write_private(folder / "code_objects/0.hsaco", code)
+    loaded = LoadedCodeObject(
+        index=0,
+        file="code_objects/0.hsaco",
+        uri="memory://1",
+        agent="gpu:0",
+        load_base=load_base,
+        load_size=load_size,
+        load_delta=load_base,
+        segments=segments,
+    )
+    by_base = sorted(regions, key=lambda region: region.base)
+    memory = MemoryRegions(regions=by_base, code_pointers=[], code_pointer_count=0)
     writer.write_parts(folder, dispatch, memory, [loaded], kernarg, code)
     device = DeviceInfo(kind="virtual", name="virtual MI300X", architecture="gfx942")
     provenance = Provenance(

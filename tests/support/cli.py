@@ -13,7 +13,7 @@ from typing import Any
 
 def rocm_perf(
     *arguments: str | Path,
-    cwd: Path,
+    cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:

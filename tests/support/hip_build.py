@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from rocm_perf_lab.device.toolchain import find_toolchain, real_hipcc, runtime_library_dir
 from rocm_perf_lab.errors import MissingTool
+from support.cli import rocm_perf
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -35,14 +35,7 @@ def hipcc(
     *args: str | Path, cwd: Path | None = None, code: int = 0
 ) -> subprocess.CompletedProcess[str]:
     """`rocm-perf hipcc`, as a user calls it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "rocm_perf_lab", "hipcc", *map(str, args)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = rocm_perf("hipcc", *args, cwd=cwd, timeout=300)
     assert done.returncode == code, f"hipcc {args}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done
 

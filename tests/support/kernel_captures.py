@@ -15,14 +15,12 @@ from rocm_perf_lab.schema.capture import (
     Extent,
     KernelArgument,
     KernelName,
-    LoadedCodeObject,
-    MemoryRegions,
     QueueInfo,
     Region,
     RegionFlag,
     Segment,
 )
-from rocm_perf_lab.schema.common import DeviceInfo, Provenance
+from support.captures import sealed
 from support.hip_build import hipcc
 
 BASE = 0x7E12_3400_0000  # where real ROCr puts memory
@@ -102,19 +100,7 @@ def capture_kernel(
         )
         for m in memory
     ]
-    data = code.elf.data
-    (folder / "code_objects").mkdir()
-    writer.write_private(folder / "code_objects/0.hsaco", data)
-    loaded = LoadedCodeObject(
-        index=0,
-        file="code_objects/0.hsaco",
-        uri="memory://1",
-        agent="gpu:0",
-        load_base=CODE,
-        load_size=1 << 20,
-        load_delta=CODE,
-        segments=_segments(folder, code, variables or {}),
-    )
+    segments = _segments(folder, code, variables or {})
     dispatch = Dispatch(
         kernel=KernelName(symbol=symbol, demangled=demangled or symbol),
         index=0,
@@ -148,19 +134,17 @@ def capture_kernel(
         ],
         queue=QueueInfo(type=0, size=1024),
     )
-    regions.sort(key=lambda region: region.base)
-    parts = MemoryRegions(regions=regions, code_pointers=[], code_pointer_count=0)
-    writer.write_parts(folder, dispatch, parts, [loaded], bytes(block), data)
-    device = DeviceInfo(kind="virtual", name="virtual MI300X", architecture="gfx942")
-    provenance = Provenance(
-        tool_version="test", command=["rocm-perf", "capture"], started=None, host=None,
-        device=device, rocm=None, inputs=[],
-    )  # fmt: skip
-    writer.seal(
-        folder, provenance=provenance, dispatch=dispatch, memory=parts, code_objects=[loaded],
+    return sealed(
+        folder,
+        dispatch,
+        regions,
+        segments,
+        bytes(block),
+        code.elf.data,
+        load_base=CODE,
+        load_size=1 << 20,
         reasons=reasons,
-    )  # fmt: skip
-    return folder
+    )
 
 
 def _write_set(folder: Path, memory: Memory, all_written: bool) -> list[Extent]:

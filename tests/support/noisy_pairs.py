@@ -6,17 +6,17 @@ import csv
 import gzip
 from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.statistics import gate_until_decided
+from support.recorded_data import FOLDER
 
 Column = npt.NDArray[np.float64]
 Recorded = tuple[str, float, Column, Column]  # kind, work of B over work of A, times of A, of B
 
-RECORDED = Path(__file__).parents[3] / "shared" / "data" / "timing" / "h200_pairs.csv.gz"
+RECORDED = FOLDER / "timing" / "h200_pairs.csv.gz"
 
 
 def verdict_of(a: Column, b: Column) -> str:

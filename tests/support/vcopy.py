@@ -1,17 +1,13 @@
-"""Counters of the vcopy sample recorded on four GPUs, as traces. The files are not ours to ship:
-they lie in a folder beside the repository, or where ROCM_PERF_SHARED says."""
+"""Counters of the vcopy sample recorded on four GPUs, as traces."""
 
 from __future__ import annotations
 
 import csv
-import os
 from collections import defaultdict
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from rocm_perf_lab.trace.model import Agent, Trace
+from support.recorded_data import recorded
 from support.traces import MI300X, TraceBuilder
 
 KERNEL = "vecCopy(double*, double*, double*, int, int)"
@@ -31,18 +27,10 @@ PROPERTIES = {
 }
 
 
-def shared(*parts: str) -> Path:
-    folder = Path(os.environ.get("ROCM_PERF_SHARED", Path(__file__).parents[3] / "shared"))
-    path = folder.joinpath("data", *parts)
-    if not path.exists():
-        pytest.skip(f"recorded data not here: {path}")
-    return path
-
-
 def passes(folder: str) -> list[Trace]:
     """One trace per counter pass; the wide tables hold all passes in one row per dispatch."""
     agent = replace(AGENTS[folder], properties=PROPERTIES.get(folder, MI300X.properties))
-    with shared("vcopy", folder, "pmc_perf.csv").open(newline="") as file:
+    with recorded(f"vcopy/{folder}/pmc_perf.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     if "Counter_Name" in rows[0]:
         return _long(rows, agent)

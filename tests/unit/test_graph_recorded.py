@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from rocm_perf_lab.analyze.graph import build_and_solve
 from rocm_perf_lab.trace.read import read_traces
-
-SHARED = Path(os.environ.get("ROCM_PERF_SHARED", Path(__file__).parents[3] / "shared"))
-RECORDED = SHARED / "data" / "trace" / "mi350x_training_rocprofv3.json.gz"
+from support.recorded_data import recorded
 
 
-@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded trace is not on this machine")
 def test_the_recorded_training_step() -> None:
-    (trace,) = read_traces([RECORDED])
+    (trace,) = read_traces([recorded("trace/mi350x_training_rocprofv3.json.gz")])
     finding = build_and_solve(trace)
     assert finding.scope == "device-only"
     assert finding.replay_error == 0

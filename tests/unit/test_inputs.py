@@ -11,8 +11,8 @@ from rocm_perf_lab.analyze.counters import join
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.workflow import Choices, analyze_files
 from rocm_perf_lab.workflow.inputs import read_inputs
+from support.recorded_data import recorded
 from support.traces import TraceBuilder
-from support.vcopy import shared
 
 TRACE = (
     "Kind,Agent_Id,Queue_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,"
@@ -74,7 +74,7 @@ def test_json_without_dispatches_does_not_hide_the_csv_beside_it(tmp_path: Path)
 
 
 def test_a_folder_of_rocprof_compute_is_a_trace() -> None:
-    found = analyze_files([shared("vcopy", "MI200")])
+    found = analyze_files([recorded("vcopy/MI200")])
     assert found.profile.gpu.architecture == "gfx90a"
     assert found.roofline is not None
     ceilings = {c.name: c for c in found.roofline.ceilings}

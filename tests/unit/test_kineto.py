@@ -13,8 +13,8 @@ import pytest
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.workflow import analyze_files
+from support.recorded_data import recorded
 from support.traces import check_trace
-from support.vcopy import shared
 
 Event = dict[str, Any]
 PROPERTIES = [{"id": 0, "name": "AMD Instinct MI300X", "numSms": 304, "warpSize": 64}]
@@ -159,7 +159,7 @@ def test_a_chrome_trace_without_device_work_is_refused(tmp_path: Path) -> None:
 def test_recorded_traces_are_read_whole(
     file: str, architecture: str, kernels: int, label: str
 ) -> None:
-    path = shared("trace", file)
+    path = recorded(f"trace/{file}")
     events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
     of_kernels = [e for e in events if e.get("cat") == "kernel"]
     found = analyze_files([path])

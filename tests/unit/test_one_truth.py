@@ -14,8 +14,9 @@ from rocm_perf_lab.trace.att_writer import Content
 from rocm_perf_lab.workflow import Documents, analyze_files
 from support.analysis import documents
 from support.att import code, wave, written
+from support.recorded_data import recorded
 from support.traces import MI300X, TraceBuilder
-from support.vcopy import passes, shared
+from support.vcopy import passes
 
 US = 1_000
 COUNTERS = {
@@ -70,9 +71,9 @@ INPUTS: dict[str, Callable[[Path], Documents]] = {
     ),
     "thread trace": with_att,
     "vcopy counters": lambda _: documents(*passes("MI300X_A1_rocpd")),
-    "kineto": lambda _: analyze_files([shared("trace", "mi300_bert_small_kineto.json.gz")]),
+    "kineto": lambda _: analyze_files([recorded("trace/mi300_bert_small_kineto.json.gz")]),
     "kineto, device only": lambda _: analyze_files(
-        [shared("trace", "mi210_gpu_only_kineto.json.gz")]
+        [recorded("trace/mi210_gpu_only_kineto.json.gz")]
     ),
 }
 

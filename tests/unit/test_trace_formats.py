@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,8 @@ from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.recording import group
+from support.recorded_data import recorded
 from support.rocprofv3_json import dispatch, tool
-
-SHARED = Path(os.environ.get("ROCM_PERF_SHARED", Path(__file__).resolve().parents[3] / "shared"))
-
-
-def recorded(name: str) -> Path:
-    path = SHARED / "data" / name
-    if not path.exists():
-        pytest.skip(f"recorded data {name} is not at hand (set ROCM_PERF_SHARED)")
-    return path
 
 
 def read(tmp_path: Path, *tools: dict[str, Any]) -> list[Trace]:
