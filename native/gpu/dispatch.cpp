@@ -184,10 +184,32 @@ void Dispatcher::work() {
 // As many workgroups at once as the modelled device holds.
 uint64_t Dispatcher::resident_limit(const Launch& l) const { return uint64_t{l.groups_per_cu} * model_.compute_units; }
 
+// A kernel that reads the clock runs once to find out when it does so, and again, from the same
+// memory, to see those times. Where they lead it elsewhere (it waits for a time to come), that is
+// done again with the times of the last course.
 DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile) {
-  using Result = WorkgroupContext::Result;
+  constexpr int kCourses = 6;
   std::lock_guard serial(models_.mutex);
-  DispatchModel model(model_, models_, launch, request);
+  uint64_t last_instructions = 0;
+  for (int course = 0;; ++course) {
+    const bool clocked = launch.program->reads_clock() && course < kCourses;
+    if (clocked) launch.footprint = std::make_shared<Footprint>(launch.memory, true);
+    else if (course) launch.footprint.reset();
+    DispatchModel model(model_, models_, launch, request);
+    DispatchResult result = run_observed(launch, model);
+    if (!result.ok) return result;
+    const bool same = course && result.wave_instructions == last_instructions;
+    if (!same) profile = model.profile(wanted_threads_);
+    result.duration_ns = profile.duration_ns;
+    result.compute_units = profile.compute_units_used;
+    if (same || !clocked || !result.counts[size_t(InstClass::SMEM_TIME)] || !launch.footprint->undo()) return result;
+    last_instructions = result.wave_instructions;
+    launch.clocks = std::make_shared<ClockTimes>(model.clock_times(profile));
+  }
+}
+
+DispatchResult Dispatcher::run_observed(const Launch& launch, DispatchModel& model) {
+  using Result = WorkgroupContext::Result;
   const uint64_t limit = resident_limit(launch);
   const std::atomic<bool> never{false};
   std::deque<std::unique_ptr<WorkgroupContext>> suspended;
@@ -225,12 +247,47 @@ DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& req
     model.finished(*group);
     spare = std::move(group);
   }
-  profile = model.profile(wanted_threads_);
   return result;
+}
+
+DispatchResult Dispatcher::run_timed(Launch launch) {
+  const std::vector<uint8_t> key = Repeats::key_of(launch);
+  DispatchResult known;
+  const bool settled = durations_.settled(key, known);
+  // A kernel that reads the clock never repeats itself.
+  const Repeats::Plan plan = launch.program->reads_clock() ? Repeats::Plan::Run : repeats_.plan(launch, settled);
+  if (plan == Repeats::Plan::Skip) {
+    durations_.ran(key);
+    return known;
+  }
+  if (plan == Repeats::Plan::Watch) launch.footprint = std::make_shared<Footprint>(launch.memory);
+  DispatchProfile profile;
+  ProfileRequest request;
+  request.timing = true;
+  const DispatchResult result = run_profiled(launch, request, profile);
+  if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
+  if (result.ok) durations_.simulated(key, result);
+  return result;
+}
+
+void Dispatcher::streamed(uint64_t at, uint64_t bytes) {
+  std::lock_guard serial(models_.mutex);
+  durations_.other_traffic(at, bytes);
+  TagCache* mall = models_.device_state.mall.get();
+  if (!mall || !bytes) return;
+  const auto memory = memory_.snapshot();
+  Addresses& addresses = models_.device_state.addresses;
+  addresses.learn(*memory);
+  const uint64_t begin = addresses.canonical(at, *memory);
+  for (uint64_t line = begin / kLineBytes; line <= (begin + bytes - 1) / kLineBytes; ++line) {
+    const TagCache::Found found = mall->find(mall_set(uint32_t(line), mall->sets()), uint32_t(line));
+    if (!found.hit) mall->place(found.at, uint32_t(line));
+  }
 }
 
 void Dispatcher::flush_caches() {
   std::lock_guard serial(models_.mutex);
+  durations_.other_traffic(0, 0);
   DeviceState& state = models_.device_state;
   state.memory.clear();  // they refer to the cache behind them
   state.units.clear();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <thread>
 
+#include "durations.h"
 #include "model/dispatch_model.h"
 #include "repeats.h"
 #include "workgroup.h"
@@ -20,11 +21,15 @@ class Dispatcher {
   // The same with the models watching: every workgroup on this thread, in order, so that the
   // profile is the same whatever the host.
   DispatchResult run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile);
+  // The same for its duration alone, which is remembered for launches that come again (durations.h).
+  DispatchResult run_timed(Launch launch);
   void flush_caches();
+  void streamed(uint64_t at, uint64_t bytes);
 
  private:
   struct Active;
   DispatchResult run_all(Active& active);
+  DispatchResult run_observed(const Launch& launch, DispatchModel& model);
   void work();
   bool step(Active& active, std::unique_lock<std::mutex>& lock);
   std::unique_ptr<WorkgroupContext> context();
@@ -36,6 +41,7 @@ class Dispatcher {
   ScratchPool scratch_;
   ModelState models_;
   Repeats repeats_;
+  Durations durations_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Active*> active_;

@@ -89,6 +89,8 @@ class Program {
   bool contains(uint64_t pc) const { return pc >= base_ && pc < end_; }
   // Whether nothing decoded so far names a register past these: those that do are checked one by one.
   bool within_registers(uint32_t vgprs, uint32_t agprs) const;
+  // Whether anything decoded so far reads a clock.
+  bool reads_clock() const;
   Arch arch() const { return arch_; }
   uint64_t base() const { return base_; }
   uint64_t end() const { return end_; }

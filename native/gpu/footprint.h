@@ -16,7 +16,8 @@ class Footprint {
     bool read = false, written = false;
   };
 
-  explicit Footprint(std::shared_ptr<const AddressSpace::Snapshot> memory);
+  // `keeping`: what is about to be written is kept, for undo().
+  explicit Footprint(std::shared_ptr<const AddressSpace::Snapshot> memory, bool keeping = false);
 
   // The ranges as far as they are open. Stays valid as long as the footprint.
   const AddressSpace::Snapshot* view() const;
@@ -26,12 +27,19 @@ class Footprint {
   void lose();
 
   bool complete() const;
+  // Memory as it was before the launch; false, and nothing done, where that cannot be had back.
+  bool undo();
   std::vector<Touched> touched() const;
 
  private:
   std::shared_ptr<const AddressSpace::Snapshot> memory_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<const AddressSpace::Snapshot>> views_;  // waves may still look at an old one
+  struct Kept { Range range; std::vector<uint8_t> bytes; };
+  void keep(const Range& range);
+  std::vector<Kept> kept_;
+  uint64_t kept_bytes_ = 0;
+  const bool keeping_;
   bool lost_ = false;
 };
 

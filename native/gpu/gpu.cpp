@@ -32,30 +32,31 @@ class VirtualGpu final : public Gpu {
     if (!prepared(launch, request, refusal)) return refusal;
     Profiler* watching = profiler();
     ProfileRequest what = watching ? watching->want(request, launch.kernel->name) : ProfileRequest{};
-    const bool watched = what.any();
+    if (!what.any()) return request.timed ? dispatcher_.run_timed(std::move(launch)) : dispatcher_.run(std::move(launch));
     what.timing |= request.timed;
-    if (!what.any()) return dispatcher_.run(std::move(launch));
     const std::shared_ptr<CodeObject> object = launch.object;  // keeps the kernel's name
     const std::string_view kernel = launch.kernel->name;
     DispatchProfile profile;
-    DispatchResult result = run_profiled(std::move(launch), what, profile);
-    result.duration_ns = profile.duration_ns;
-    if (watched) watching->done(request, kernel, result, profile);
+    DispatchResult result = dispatcher_.run_profiled(std::move(launch), what, profile);
+    watching->done(request, kernel, result, profile);
     return result;
   }
 
   DispatchResult profile(const DispatchRequest& request, const ProfileRequest& what, DispatchProfile& profile) override {
     Launch launch;
     DispatchResult refusal;
-    return prepared(launch, request, refusal) ? run_profiled(std::move(launch), what, profile) : refusal;
+    return prepared(launch, request, refusal) ? dispatcher_.run_profiled(std::move(launch), what, profile) : refusal;
   }
 
   void flush_caches() override { dispatcher_.flush_caches(); }
+  void streamed(const void* at, uint64_t bytes) override { dispatcher_.streamed(reinterpret_cast<uint64_t>(at), bytes); }
 
  private:
-  DispatchResult run_profiled(Launch launch, const ProfileRequest& what, DispatchProfile& profile) {
-    launch.time_base = uint64_t{1} << 32;  // a clock that starts the same on every run
-    return dispatcher_.run_profiled(std::move(launch), what, profile);
+  static uint64_t start_ns(const DispatchRequest& request) {
+    using namespace std::chrono;
+    if (request.timed) return request.start_ns;
+    if (profiler()) return uint64_t{1} << 31;  // a clock that starts the same on every run
+    return uint64_t(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
   }
 
   bool prepared(Launch& launch, const DispatchRequest& request, DispatchResult& refusal) {
@@ -72,9 +73,7 @@ class VirtualGpu final : public Gpu {
       return false;
     }
     know_hostcalls(launch);
-    using namespace std::chrono;
-    const uint64_t now_ns = uint64_t(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
-    launch.time_base = uint64_t(double(now_ns) * model_.clock_mhz / 1000.0);
+    launch.time_base = start_ns(request) * model_.clock_mhz / 1000;
     return true;
   }
 

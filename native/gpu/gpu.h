@@ -74,6 +74,7 @@ struct DispatchRequest {           // the fields of an AQL kernel dispatch packe
   uint64_t queue_address = 0;      // hsa_queue_t*
   uint64_t dispatch_id = 0;
   bool timed = false;              // the model shall say how long it takes
+  uint64_t start_ns = 0;           // timed: when, by the device's modelled clock
   bool only_queue = false;         // the process has had no other: nothing else runs meanwhile
 };
 
@@ -90,6 +91,7 @@ struct DispatchResult {
   FaultReport fault;               // when !ok
   uint64_t wave_instructions = 0, waves = 0, workgroups = 0;
   uint64_t duration_ns = 0;        // by the model, where it was asked for
+  uint32_t compute_units = 0;      // that it used, by the model
   std::array<uint64_t, kMaxClasses> counts{};  // wave-instructions by class
 };
 
@@ -106,6 +108,8 @@ class Gpu {
   virtual DispatchResult profile(const DispatchRequest& request, const ProfileRequest& what, DispatchProfile& profile) = 0;
   // The modelled caches hold nothing of what was used before.
   virtual void flush_caches() = 0;
+  // A copy or a fill went through this memory.
+  virtual void streamed(const void* at, uint64_t bytes) = 0;
 };
 
 // Devices of one process share its address space.

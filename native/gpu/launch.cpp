@@ -83,7 +83,7 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
     if (launch.preload_count) launch.entry += kPreloadPrologue;
   }
   launch.program = launch.object->program(launch.entry);
-  if (!launch.program) return "kernel " + name + " starts outside its code";
+  if (!launch.program || !launch.program->at(launch.entry)) return "kernel " + name + " starts outside its code";
   const uint32_t argument_bytes = std::max(d.kernarg_bytes, launch.preload_count ? (launch.preload_offset + launch.preload_count) * 4u : 0);
   if (argument_bytes) {
     const Range* range = launch.memory->find(r.kernarg);
@@ -91,6 +91,18 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
       return "kernel " + name + ": its " + std::to_string(argument_bytes) + " bytes of arguments are not in memory the device can read";
   }
   return {};
+}
+
+void ClockTimes::give(Wave& wave, uint64_t group, uint32_t number, uint64_t group_count) const {
+  if (groups.empty()) return;
+  auto found = std::lower_bound(groups.begin(), groups.end(), group, [](const Group& g, uint64_t index) { return g.index < index; });
+  if (found == groups.end() || found->index != group) {
+    found = groups.begin() + std::ptrdiff_t(group % groups.size());
+    wave.time_base += uint64_t(int64_t((double(group) - double(found->index)) / double(group_count) * double(duration)));
+  }
+  if (found->waves.empty()) return;
+  const std::vector<uint64_t>& times = found->waves[number % found->waves.size()];
+  wave.clock = {times.data(), times.data() + times.size(), 0, 0};
 }
 
 GroupShape shape_of(const Launch& launch, uint64_t index) {
@@ -189,6 +201,8 @@ void start_wave(Wave& wave, const Launch& launch, const GroupShape& shape, uint3
   wave.shared_aperture = kSharedAperture;
   wave.private_aperture = kPrivateAperture;
   wave.time_base = launch.time_base;
+  wave.clock_mhz = model.clock_mhz;
+  if (launch.clocks) launch.clocks->give(wave, group_index, number, launch.group_count);
 
   // Where the wave would sit if workgroups went round the dies, then the compute units of a die.
   const uint32_t cus_per_xcc = std::max(1u, model.compute_units / model.xccs);

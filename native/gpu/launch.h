@@ -6,6 +6,16 @@
 
 namespace gpu {
 
+// When the waves of a launch read the clock, by the model: cycles since its start.
+struct ClockTimes {
+  struct Group { uint64_t index = 0; std::vector<std::vector<uint64_t>> waves; };
+  std::vector<Group> groups;  // those that were simulated, in order
+  uint64_t duration = 0;
+  // The readings of a wave; those of a workgroup that was not simulated are another's, as much later
+  // as its place in the launch.
+  void give(Wave& wave, uint64_t group, uint32_t number, uint64_t group_count) const;
+};
+
 struct Launch {
   std::shared_ptr<CodeObject> object;
   const KernelSymbol* kernel = nullptr;
@@ -26,6 +36,7 @@ struct Launch {
   bool group_id[3] = {true, false, false}, group_info = false, private_segment = false;
   uint8_t work_item_ids = 0;  // 0: x, 1: x and y, 2: all
   uint64_t time_base = 0;
+  std::shared_ptr<const ClockTimes> clocks;  // set once the model has said
 };
 
 // The reason, when the packet or the kernel cannot be launched on this device.

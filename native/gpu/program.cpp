@@ -119,6 +119,7 @@ struct Program::Storage {
   Inst* inst = nullptr;                     // one per word, then two that fault
   std::unique_ptr<std::atomic<uint8_t>[]> ready;  // everything reachable from here is decoded
   std::atomic<uint32_t> need{0};                  // the most of any Inst::need, by halves
+  std::atomic<bool> reads_clock{false};
   ~Storage() { std::free(inst); }
 };
 
@@ -167,6 +168,7 @@ const Inst* Program::at(uint64_t pc) {
       i.fn = known ? exec_table()[i.op] : illegal;
       if (!known) break;
       const OpInfo& op = op_table[i.op];
+      if (op.cls == InstClass::SMEM_TIME) s.reads_clock.store(true, std::memory_order_relaxed);
       const bool relative = op.cls == InstClass::BRANCH && (i.format == uint8_t(Format::SOPP) || i.format == uint8_t(Format::SOPK));
       if (relative) {
         const int64_t target = int64_t(n) + 1 + i.imm;
@@ -183,6 +185,8 @@ const Inst* Program::at(uint64_t pc) {
   s.ready[start].store(1, std::memory_order_release);
   return &s.inst[start];
 }
+
+bool Program::reads_clock() const { return storage_->reads_clock.load(std::memory_order_relaxed); }
 
 bool Program::within_registers(uint32_t vgprs, uint32_t agprs) const {
   const uint32_t need = storage_->need.load(std::memory_order_relaxed);

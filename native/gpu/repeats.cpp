@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kRecords = 64;
 // Looking at memory is worth it while it is much cheaper than running: a wave instruction takes
-// about as long as reading this many bytes several times over.
-constexpr uint64_t kBytesPerInstruction = 100;
+// about as long as reading this many bytes several times over, and simulating one ten times as long.
+constexpr uint64_t kBytesPerInstruction = 100, kBytesPerTimedInstruction = 1000;
 // Contents that keep changing: a kernel of an iteration, not of a benchmark loop.
 constexpr unsigned kPatience = 2;
 constexpr uint64_t kKeptBytes = uint64_t{64} << 20, kKeptBytesInAll = uint64_t{512} << 20;  // of one launch, of all
@@ -83,7 +83,7 @@ std::list<Repeats::Record>::iterator Repeats::find(const std::vector<uint8_t>& k
   return std::find_if(records_.begin(), records_.end(), [&](const Record& record) { return record.key == key; });
 }
 
-Repeats::Plan Repeats::plan(const Launch& launch) {
+Repeats::Plan Repeats::plan(const Launch& launch, bool may_skip) {
   const Range* arguments = launch.memory->find(launch.request.kernarg);
   if (!enabled_ || (launch.kernel->kernarg_bytes && (!arguments || arguments->end - launch.request.kernarg < launch.kernel->kernarg_bytes))) return Plan::Run;
   // A result is kept by whole allocations, and what another stream did to one meanwhile must not be
@@ -113,8 +113,9 @@ Repeats::Plan Repeats::plan(const Launch& launch) {
   if (stateful) still.lock();
   const Hash now = there ? hash(it->touched) : Hash{};
   if (there && now == it->contents && (!stateful || (alone && !it->kept.empty()))) {
+    if (!may_skip) return Plan::Run;
     for (size_t i = 0; i < it->kept.size(); ++i) std::memcpy(reinterpret_cast<void*>(it->written[i].base), it->kept[i].data(), it->kept[i].size());
-    tell();
+    if (!launch.request.timed) tell();  // its time is the model's either way
     return Plan::Skip;
   }
   const bool first = stateful && there && it->kept.empty();
@@ -148,7 +149,7 @@ Repeats::Record::State Repeats::state_of(Record& record, const Launch& launch, c
     record.written.push_back(range);
     to_keep += range.end - range.base;
   }
-  if (bytes > result.wave_instructions * kBytesPerInstruction) return State::Hopeless;
+  if (bytes > result.wave_instructions * (launch.request.timed ? kBytesPerTimedInstruction : kBytesPerInstruction)) return State::Hopeless;
   if (idempotent) return State::Idempotent;
   return device && to_keep <= kKeptBytes ? State::Stateful : State::Hopeless;
 }

@@ -19,10 +19,13 @@ class Repeats {
   Repeats();
 
   enum class Plan : uint8_t { Run, Watch, Skip };
-  // What to do with a launch that is about to begin.
-  Plan plan(const Launch& launch);
+  // What to do with a launch that is about to begin. Where it may not be skipped, one that would be
+  // is run, and what is known of it stays.
+  Plan plan(const Launch& launch, bool may_skip = true);
   // A watched launch is over.
   void watched(const Launch& launch, const DispatchResult& result);
+
+  static std::vector<uint8_t> key_of(const Launch& launch);
 
  private:
   using Hash = ContentHash;
@@ -38,7 +41,6 @@ class Repeats {
   };
   static Record::State state_of(Record& record, const Launch& launch, const DispatchResult& result);
   void tell();
-  static std::vector<uint8_t> key_of(const Launch& launch);
   static Hash hash(const std::vector<Range>& ranges);
   std::list<Record>::iterator find(const std::vector<uint8_t>& key);
 

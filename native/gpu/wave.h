@@ -58,6 +58,19 @@ struct RangeCache {
   Range entry[kEntries];
 };
 
+// What the clock shows at each reading of a wave, in shader clocks after time_base; past the last
+// one it goes on at the last pace.
+struct ClockReadings {
+  const uint64_t *next = nullptr, *end = nullptr;
+  uint64_t last = 0, pace = 0;
+  explicit operator bool() const { return end != nullptr; }
+  uint64_t read() {
+    if (next == end) return last += pace;
+    pace = *next - last;
+    return last = *next++;
+  }
+};
+
 struct alignas(64) Wave {
   // Rows 0..255 are v0..v255, rows 256..511 a0..a255. Rows below vgpr_count must be filled (or
   // hold launch values) when a wave starts, or results depend on the wave that ran before.
@@ -88,6 +101,8 @@ struct alignas(64) Wave {
   uint32_t xcc_id;          // HW_REG_XCC_ID
   uint32_t lds_alloc, gpr_alloc;  // HW_REG_LDS_ALLOC, HW_REG_GPR_ALLOC
   uint64_t time_base;       // s_memtime at the wave's start, in shader clocks
+  uint32_t clock_mhz;
+  ClockReadings clock;      // where the model has said what s_memtime reads
 
   // Surroundings.
   const AddressSpace::Snapshot* memory;

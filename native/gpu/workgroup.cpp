@@ -186,13 +186,25 @@ void WorkgroupContext::see(const AddressSpace::Snapshot* view) {
   for (uint32_t i = 0; i < shape.waves(); ++i) waves[i]->memory = view;
 }
 
+namespace {
+
+// The instruction at which the wave stopped has not happened: it comes again.
+void uncount(Wave& wave, const Launch& launch) {
+  --wave.executed;
+  --wave.counts[launch.program->at(wave.pc)->cls];
+  wave.fault = {};
+}
+
+}  // namespace
+
 // Memory allocated after the launch is real memory, and watched memory opens when it is touched:
 // look again before calling it a fault.
 bool WorkgroupContext::retry(Wave& wave, const Launch& launch, const AddressSpace& memory) {
+  if (!launch.program->at(wave.pc)) return false;  // it left its code
   if (launch.footprint && (wave.fault.kind == FaultKind::Unmapped || wave.fault.kind == FaultKind::ReadOnly) &&
       launch.footprint->open(wave.fault.address, wave.fault.size, wave.fault.write)) {
     see(launch.footprint->view());
-    wave.fault = {};
+    uncount(wave, launch);
     return true;
   }
   if (wave.fault.kind != FaultKind::Unmapped) return false;
@@ -203,7 +215,7 @@ bool WorkgroupContext::retry(Wave& wave, const Launch& launch, const AddressSpac
   if (launch.footprint) launch.footprint->lose();
   fresh = std::move(now);
   see(fresh.get());
-  wave.fault = {};
+  uncount(wave, launch);
   return true;
 }
 
@@ -240,10 +252,8 @@ bool WorkgroupContext::release_barrier(const Launch&, const Limits& limits) {
 // models watch, the answer is waited for here, so that the wave does the same on every run; else
 // other waves run meanwhile.
 Stop WorkgroupContext::ask_host(Wave& wave, const Launch& launch) {
-  --wave.executed;
-  --wave.counts[launch.program->at(wave.pc)->cls];
   const uint64_t control = wave.fault.address;
-  wave.fault = {};
+  uncount(wave, launch);
   if (!observer) return Stop::Sleep;
   for (int turn = 0; awaits_host(control); ++turn) {
     if (turn < 64) std::this_thread::yield();

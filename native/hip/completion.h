@@ -7,6 +7,8 @@
 #include <atomic>
 #include <utility>
 
+#include "modelled_time.h"
+
 namespace hip {
 
 struct Device;
@@ -43,6 +45,9 @@ class CompletionRef {
   Completion* get() const { return completion_; }
   explicit operator bool() const { return completion_ != nullptr; }
   bool pending() const { return completion_ && !completion_->done(); }
+  // Whether later work has to be told to follow it. Where time is modelled the work may be done and
+  // its time still to come.
+  bool orders() const { return completion_ && (!completion_->done() || time_is_modelled()); }
 
  private:
   void retain() {

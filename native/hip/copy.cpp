@@ -182,7 +182,18 @@ hipError_t submit_copy(Stream& stream, const CopyRequest& request, Blocking bloc
 
 hipError_t submit_fill(Stream& stream, const FillRequest& request, Blocking blocking) {
   if (request.width == 0 || request.height == 0 || request.depth == 0) return hipSuccess;
-  return run_on_host(stream, blocking, [request] { fill_box(request); });
+  if (!time_is_modelled())
+    return run_on_host(stream, blocking, [request] { fill_box(request); });
+  CompletionRef done;
+  {
+    std::lock_guard lock(stream.device.mutex);
+    const size_t bytes = request.width * request.element * request.height * request.depth;
+    hipError_t status =
+        stream.timed_fill(request.to.base, bytes, [request] { fill_box(request); });
+    if (status != hipSuccess) return status;
+    done = stream.last;
+  }
+  return blocking == Blocking::Yes ? wait(done) : hipSuccess;
 }
 
 hipError_t copy(Stream& stream, const CopyRequest& request, Blocking blocking) {

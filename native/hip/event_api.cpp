@@ -57,7 +57,7 @@ hipError_t record_event(Event& event, Stream& stream) {
 
 hipError_t wait_event(Stream& stream, Event& event) {
   CompletionRef point = event.completion;
-  if (!point.pending()) return hipSuccess;
+  if (!point.orders()) return hipSuccess;
   std::lock_guard lock(stream.device.mutex);
   return stream.marker(nullptr, {point});
 }
@@ -125,7 +125,7 @@ hipError_t hipEventQuery(hipEvent_t handle) {
   if (!event) return hipErrorInvalidHandle;
   if (event->capture) return hipErrorCapturedEvent;
   if (hipError_t fault = event->device->fault_status()) return fault;
-  return event->completion.pending() ? hipErrorNotReady : hipSuccess;
+  return event->completion.pending() ? hipErrorNotReady : wait(event->completion);
 }
 
 hipError_t hipEventElapsedTime(float* ms, hipEvent_t start_handle, hipEvent_t stop_handle) {
@@ -138,6 +138,7 @@ hipError_t hipEventElapsedTime(float* ms, hipEvent_t start_handle, hipEvent_t st
     hipError_t fault = start->device->fault_status();
     return fault != hipSuccess ? fault : hipErrorNotReady;
   }
+  tell_kind_of_time();
   uint64_t from = 0, to = 0;
   if (!time_of(*start, from) || !time_of(*stop, to)) return hipErrorUnknown;
   double ticks = static_cast<double>(static_cast<int64_t>(to - from));

@@ -89,7 +89,7 @@ class Branches {
     for (hipGraphNode* earlier : node->after)
       if (earlier != lane.tail) after.push_back(done_[earlier]);
     if (node->after.empty() && &lane != &lanes_[0]) after = before_;
-    std::erase_if(after, [](const CompletionRef& point) { return !point.pending(); });
+    std::erase_if(after, [](const CompletionRef& point) { return !point.orders(); });
     if (!after.empty()) {
       std::lock_guard lock(lane.stream->device.mutex);
       if (hipError_t status = lane.stream->marker(nullptr, after)) return status;
@@ -108,7 +108,7 @@ class Branches {
   hipError_t join() {
     std::vector<CompletionRef> ends;
     for (size_t i = 1; i < lanes_.size(); ++i) ends.push_back(done_[lanes_[i].tail]);
-    std::erase_if(ends, [](const CompletionRef& point) { return !point.pending(); });
+    std::erase_if(ends, [](const CompletionRef& point) { return !point.orders(); });
     if (ends.empty()) return hipSuccess;
     std::lock_guard lock(lanes_[0].stream->device.mutex);
     return lanes_[0].stream->marker(nullptr, ends);

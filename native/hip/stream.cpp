@@ -1,5 +1,6 @@
 #include "stream.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -182,11 +183,11 @@ void Stream::barriers(const std::vector<CompletionRef>& after, Completion* compl
 }
 
 void Stream::collect(std::vector<CompletionRef>& after, bool queued) {
-  if (!(queued && last_in_queue_) && last.pending()) after.push_back(last);
+  if (!(queued && last_in_queue_) && last.orders()) after.push_back(last);
   if (legacy) {
     for (Stream* stream : device.streams)
-      if (stream->blocking() && stream->last.pending()) after.push_back(stream->last);
-  } else if (blocking() && device.null_stream->last.pending()) {
+      if (stream->blocking() && stream->last.orders()) after.push_back(stream->last);
+  } else if (blocking() && device.null_stream->last.orders()) {
     after.push_back(device.null_stream->last);
   }
 }
@@ -202,7 +203,7 @@ void Stream::submitted(CompletionRef completion, bool in_queue) {
 bool Stream::idle() {
   scratch_.clear();
   collect(scratch_, false);
-  return scratch_.empty();
+  return std::none_of(scratch_.begin(), scratch_.end(), [](const CompletionRef& work) { return work.pending(); });
 }
 
 std::vector<CompletionRef> Stream::pending() {
@@ -254,7 +255,7 @@ hipError_t Stream::marker(CompletionRef* done, const std::vector<CompletionRef>&
   scratch_.clear();
   collect(scratch_, true);
   for (const CompletionRef& other : after)
-    if (other.pending()) scratch_.push_back(other);
+    if (other.orders()) scratch_.push_back(other);
   barriers(scratch_, completion.get());
   if (done) *done = completion;
   submitted(std::move(completion), true);
@@ -292,6 +293,27 @@ hipError_t Stream::copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_o
   for (const CompletionRef& before : scratch_) waits.push_back(before->signal);
   hsa_status_t status = hsa_amd_memory_async_copy_rect(
       &to, &to_offset, &from, &from_offset, &range, device.agent, direction,
+      static_cast<uint32_t>(waits.size()), waits.data(), completion->signal);
+  if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
+  submitted(std::move(completion), false);
+  return hipSuccess;
+}
+
+hipError_t Stream::timed_fill(void* to, size_t bytes, std::function<void()> fill) {
+  if (!ensure_queue()) return hipErrorOutOfMemory;
+  CompletionRef completion = make_completion(&device);
+  if (!completion) return hipErrorOutOfMemory;
+  scratch_.clear();
+  collect(scratch_, false);
+  std::vector<hsa_signal_t> waits;
+  for (const CompletionRef& before : scratch_) waits.push_back(before->signal);
+  const auto run = [](void* data) {
+    auto* work = static_cast<std::function<void()>*>(data);
+    (*work)();
+    delete work;
+  };
+  hsa_status_t status = hsa_rocm_perf_async_fill(
+      device.agent, to, bytes, run, new std::function<void()>(std::move(fill)),
       static_cast<uint32_t>(waits.size()), waits.data(), completion->signal);
   if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
   submitted(std::move(completion), false);

@@ -91,6 +91,8 @@ struct Stream {
                        const hsa_pitched_ptr_t& from, const hsa_dim3_t& from_offset,
                        const hsa_dim3_t& range, hsa_amd_copy_direction_t direction);
   hipError_t host(std::function<void(hipError_t)> run);
+  // A fill as the device's work, where time is modelled.
+  hipError_t timed_fill(void* to, size_t bytes, std::function<void()> fill);
   hsa_queue_t* queue() { return ensure_queue(); }
   bool idle();  // nothing left to wait for, the implicit order with the null stream included
   std::vector<CompletionRef> pending();  // what a later piece of work would have to wait for

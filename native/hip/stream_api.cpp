@@ -265,8 +265,11 @@ hipError_t hipStreamQuery(hipStream_t handle) {
   Stream* stream;
   if (hipError_t status = stream_for_work(handle, stream)) return status;
   if (stream->capture) return capture_invalidate(*stream);
-  std::lock_guard lock(stream->device.mutex);
-  return stream->idle() ? hipSuccess : hipErrorNotReady;
+  {
+    std::lock_guard lock(stream->device.mutex);
+    if (!stream->idle()) return hipErrorNotReady;
+  }
+  return synchronize(*stream);  // the host has seen its end
 }
 hipError_t hipStreamSynchronize(hipStream_t handle) {
   Stream* stream;

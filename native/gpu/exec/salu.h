@@ -139,13 +139,13 @@ inline const Inst* setreg(Wave& w, const Inst* i) {
   return remode(w, i);
 }
 
-inline u64 shader_clock(const Wave& w) { return w.time_base + 4 * w.executed; }
+inline u64 shader_clock(Wave& w) { return w.time_base + (w.clock ? w.clock.read() : 4 * w.executed); }
 inline const Inst* memtime(Wave& w, const Inst* i) {
   write_scalar<u64>(w, i->dst, shader_clock(w));
   return next(i);
 }
 inline const Inst* memrealtime(Wave& w, const Inst* i) {
-  write_scalar<u64>(w, i->dst, shader_clock(w) / 21);  // 100 MHz against 2100 MHz
+  write_scalar<u64>(w, i->dst, shader_clock(w) * 100 / w.clock_mhz);  // 100 MHz
   return next(i);
 }
 

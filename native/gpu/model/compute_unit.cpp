@@ -376,6 +376,7 @@ void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
           else done = std::max(done, memory_.scalar_read(sqc_, line, issue, header.bytes_per_lane / 4u));
         }
       }
+      if (s.cls == InstClass::SMEM_TIME) wave.trace->clocks.push_back(issue);
       counts.smem_level += done - issue;
       if (wave.lgkm_count < 64) push(wave.lgkm, wave.lgkm_head, wave.lgkm_count, {done, id});
       break;

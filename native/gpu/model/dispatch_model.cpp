@@ -195,6 +195,21 @@ DispatchProfile DispatchModel::profile(unsigned threads) {
   return profile;
 }
 
+ClockTimes DispatchModel::clock_times(const DispatchProfile& profile) const {
+  ClockTimes times;
+  times.duration = profile.cycles;
+  const uint64_t begin = uint64_t(state_.parameters.launch_ns) * device_.clock_mhz / 1000;
+  for (const GroupTrace& group : groups_) {
+    ClockTimes::Group& out = times.groups.emplace_back();
+    out.index = group.index;
+    for (const WaveTrace& wave : group.waves) {
+      out.waves.push_back(std::move(wave.clocks));
+      for (uint64_t& cycle : out.waves.back()) cycle += begin;
+    }
+  }
+  return times;
+}
+
 }  // namespace gpu
 
 extern "C" void hsa_rocm_perf_set_profiler(void* profiler) { gpu::set_profiler(static_cast<gpu::Profiler*>(profiler)); }

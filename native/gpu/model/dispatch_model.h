@@ -26,6 +26,8 @@ class DispatchModel {
   Observer* begin(WorkgroupContext& group);
   void finished(const WorkgroupContext& group);
   DispatchProfile profile(unsigned threads);
+  // After profile(): what waves that read the clock saw.
+  ClockTimes clock_times(const DispatchProfile& profile) const;
 
  private:
   void keep(GroupTrace group);

@@ -76,6 +76,7 @@ struct WaveTrace {
   uint64_t valu_lane_quads = 0;  // active lanes times issue quads of VALU instructions
   uint64_t valu_quads = 0;
   bool cut = false;              // longer than what was traced
+  mutable std::vector<uint64_t> clocks;  // cycle of each reading of the clock, written by the simulation
 };
 
 struct GroupTrace {

@@ -4,11 +4,14 @@
 #include <cstring>
 #include <thread>
 
+#include "device_clock.h"
 #include "hsa_impl.h"
 #include "runtime.h"
 #include "signals.h"
 
 namespace {
+
+uint64_t clock_ns() { return device_clock::modelled() ? device_clock::host_asks() : now_ns(); }
 
 template <class T>
 hsa_status_t give(void* value, T answer) {
@@ -50,7 +53,7 @@ hsa_status_t common_info(const Agent& agent, int attribute, void* value) {
     case HSA_AMD_AGENT_INFO_IOMMU_SUPPORT: return give(value, HSA_IOMMU_SUPPORT_NONE);
     case HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY: return give(value, uint64_t(1'000'000'000));
     case HSA_AMD_AGENT_INFO_CLOCK_COUNTERS: {
-      const uint64_t now = now_ns();
+      const uint64_t now = clock_ns();
       return give(value, hsa_amd_clock_counters_t{now, now, now, 1'000'000'000});
     }
     case HSA_AMD_AGENT_INFO_MEMORY_AVAIL: return give(value, Runtime::get()->available(agent));
@@ -173,7 +176,7 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
   switch (attribute) {
     case HSA_SYSTEM_INFO_VERSION_MAJOR: return give(value, uint16_t(1));
     case HSA_SYSTEM_INFO_VERSION_MINOR: return give(value, uint16_t(18));
-    case HSA_SYSTEM_INFO_TIMESTAMP: return give(value, now_ns());
+    case HSA_SYSTEM_INFO_TIMESTAMP: return give(value, clock_ns());
     case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY: return give(value, uint64_t(1'000'000'000));
     case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT: return give(value, UINT64_MAX);
     case HSA_SYSTEM_INFO_ENDIANNESS: return give(value, HSA_ENDIANNESS_LITTLE);

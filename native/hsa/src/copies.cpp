@@ -3,6 +3,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <thread>
 
 #include "allocations.h"
@@ -11,26 +12,43 @@
 #include "hsa_impl.h"
 #include "outside_writes.h"
 #include "signals.h"
+#include "turns.h"
 
 namespace {
+
+bool all_zero(const std::vector<hsa_signal_t>& signals) {
+  for (hsa_signal_t handle : signals)
+    if (Signal* signal = signal_of(handle); signal && signal->value().load(std::memory_order_acquire) != 0) return false;
+  return true;
+}
 
 struct Task {
   std::vector<hsa_signal_t> waits;
   hsa_signal_t completion;
   std::function<void()> work;
-  uint64_t modelled_ns = 0, submitted_ns = device_clock::host_ns();
+  // Where time is modelled.
+  struct Modelled {
+    device_clock::Way way = device_clock::Way::HostToHost;
+    uint64_t bytes = 0, submitted_ns = 0, ticket = 0;
+    Agent* gpu = nullptr;          // whose engine it is
+    const void* through[2] = {};   // its memory that the copy goes through
+    std::unique_ptr<Lane> lane;
+  } modelled{};
 
-  bool ready() const {
-    for (hsa_signal_t handle : waits)
-      if (Signal* signal = signal_of(handle); signal && signal->value().load(std::memory_order_acquire) != 0) return false;
-    return true;
-  }
+  bool ready() const { return all_zero(waits); }
 };
 
 // Two engines. Each takes the first task whose signals are zero, so a waiting copy holds up nobody.
 class Engines {
  public:
   void submit(Task task) {
+    if (task.modelled.gpu && device_clock::modelled()) {
+      Task::Modelled& modelled = task.modelled;
+      modelled.submitted_ns = device_clock::host_submits(device_clock::Call::Copy);
+      modelled.lane = std::make_unique<Lane>();
+      modelled.ticket = modelled.lane->submit();
+      modelled.lane->hold([waits = task.waits] { return !all_zero(waits); });
+    }
     std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
     if (threads_.empty())
@@ -68,18 +86,31 @@ class Engines {
       Task taken = std::move(*task);
       tasks_.erase(task);
       lock.unlock();
+      Task::Modelled& modelled = taken.modelled;
+      if (modelled.lane) modelled.lane->take_turn(modelled.ticket);
       uint64_t start = now_ns();
       taken.work();
       uint64_t end = std::max(now_ns(), start + 1);
-      if (device_clock::modelled()) {
-        start = taken.submitted_ns;
-        for (hsa_signal_t handle : taken.waits)
-          if (Signal* signal = signal_of(handle)) start = std::max(start, signal->amd.end_ts);
-        end = start + taken.modelled_ns;
+      if (modelled.lane) {
+        const device_clock::Span span = time_of(taken);
+        start = span.start;
+        end = span.end;
       }
       complete(taken.completion, start, end);
+      modelled.lane.reset();
       lock.lock();
     }
+  }
+
+  static device_clock::Span time_of(const Task& task) {
+    const Task::Modelled& modelled = task.modelled;
+    uint64_t ready = device_clock::ready_ns(modelled.submitted_ns, 0, false);
+    for (hsa_signal_t handle : task.waits)
+      if (Signal* signal = signal_of(handle)) ready = std::max(ready, signal->amd.end_ts);
+    gpu::Gpu& on = *modelled.gpu->gpu;
+    for (const void* at : modelled.through)
+      if (at) on.streamed(at, modelled.bytes);
+    return device_clock::transfer(modelled.gpu, on.model().compute_units, modelled.way, ready, modelled.bytes);
   }
 
   std::mutex mutex_;
@@ -102,10 +133,19 @@ hsa_status_t check(uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t 
   return signal_of(completion) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_SIGNAL;
 }
 
-bool over_the_bus(hsa_agent_t to, hsa_agent_t from) {
+Task::Modelled modelled_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, uint64_t bytes) {
+  using device_clock::Way;
   Runtime* runtime = Runtime::get();
-  const Agent *a = runtime ? runtime->agent(to) : nullptr, *b = runtime ? runtime->agent(from) : nullptr;
-  return a != b || (a && !a->is_gpu());
+  Agent *target = runtime->agent(to_agent), *source = runtime->agent(from_agent);
+  const bool to_gpu = target && target->is_gpu(), from_gpu = source && source->is_gpu();
+  Task::Modelled out;
+  out.bytes = bytes;
+  out.gpu = to_gpu ? target : from_gpu ? source : nullptr;
+  // From one GPU to another a copy goes over the bus.
+  out.way = to_gpu && from_gpu && target == source ? Way::DeviceToDevice : to_gpu ? Way::HostToDevice : Way::DeviceToHost;
+  out.through[0] = to_gpu ? to : nullptr;
+  out.through[1] = from_gpu && (!to_gpu || target == source) ? from : nullptr;
+  return out;
 }
 
 // First and last byte of a box in pitched memory.
@@ -119,6 +159,23 @@ bool box_allowed(const hsa_pitched_ptr_t& p, const hsa_dim3_t& offset, const hsa
 
 void stop_copies() { engines().stop(); }
 
+// A fill in stream order that takes its modelled time; `work` does it. For libamdhip64, whose fills
+// are the host's where time is not modelled.
+extern "C" __attribute__((visibility("default"))) hsa_status_t hsa_rocm_perf_async_fill(hsa_agent_t agent, void* to, uint64_t bytes, void (*work)(void*), void* data,
+                                                                                        uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t completion) {
+  if (const hsa_status_t status = check(wait_count, waits, completion); status != HSA_STATUS_SUCCESS) return status;
+  Task::Modelled modelled;
+  modelled.way = device_clock::Way::Fill;
+  modelled.bytes = bytes;
+  modelled.gpu = Runtime::get()->agent(agent);
+  modelled.through[0] = to;
+  engines().submit({{waits, waits + wait_count}, completion, [=] {
+    const gpu::OutsideWrite writing;
+    work(data);
+  }, std::move(modelled)});
+  return HSA_STATUS_SUCCESS;
+}
+
 namespace impl {
 
 hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size, uint32_t wait_count, const hsa_signal_t* waits,
@@ -129,7 +186,7 @@ hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_agent, const voi
   engines().submit({{waits, waits + wait_count}, completion, [=] {
     const gpu::OutsideWrite writing;
     if (!read_vmem(to, from, size)) std::memmove(to, from, size);
-  }, device_clock::copy_ns(size, over_the_bus(to_agent, from_agent))});
+  }, modelled_copy(to, to_agent, from, from_agent, size)});
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
@@ -149,7 +206,7 @@ hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t, hsa_agent_t, 
 }
 
 hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset, const hsa_pitched_ptr_t* from,
-                                            const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t, hsa_amd_copy_direction_t direction,
+                                            const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent, hsa_amd_copy_direction_t direction,
                                             uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t completion) {
   if (!to || !from || !to_offset || !from_offset || !range || !to->base || !from->base) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (const hsa_status_t status = check(wait_count, waits, completion); status != HSA_STATUS_SUCCESS) return status;
@@ -163,7 +220,9 @@ hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const h
                      static_cast<uint8_t*>(f.base) + from_at.x + (from_at.y + y) * f.pitch + (from_at.z + z) * f.slice, box.x);
   };
   const uint64_t bytes = uint64_t{range->x} * range->y * range->z;
-  engines().submit({{waits, waits + wait_count}, completion, work, device_clock::copy_ns(bytes, direction != hsaDeviceToDevice)});
+  const hsa_agent_t cpu = Runtime::get()->cpu().handle();
+  Task::Modelled modelled = modelled_copy(to->base, direction == hsaDeviceToHost ? cpu : agent, from->base, direction == hsaHostToDevice ? cpu : agent, bytes);
+  engines().submit({{waits, waits + wait_count}, completion, work, std::move(modelled)});
   return HSA_STATUS_SUCCESS;
 }
 
@@ -244,7 +303,7 @@ hsa_status_t hsa_amd_svm_prefetch_async(void* address, size_t size, hsa_agent_t 
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!address || !size || (wait_count && !waits)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (!runtime->agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-  engines().submit({{waits, waits + wait_count}, completion, [] {}});
+  engines().submit({{waits, waits + wait_count}, completion, [] {}, {}});
   return HSA_STATUS_SUCCESS;
 }
 

@@ -1,7 +1,9 @@
-// Modelled time. With ROCM_PERF_VIRTUAL_TIMING=model, or while a tool asks for it, every dispatch
-// takes as long as the model says, and the time stamps of its signal, hence of events, are the
-// model's: the same on every run. The time of a queue moves by what it runs and by what it waits
-// for; the host's by what it has waited for.
+// Modelled time. With ROCM_PERF_VIRTUAL_TIMING=model, or while a tool asks for it, every dispatch,
+// copy and fill takes as long as the models say, and the time stamps of its signal, hence of events,
+// are theirs: the same on every run. Each host thread has a clock that what it submits and what it
+// waits for move on; device work starts when it has been submitted, when what it follows is done, and
+// when the device has room. The rules and costs are those of the profiler's timeline
+// (virtual/rocprofv3/timeline.py, arch/data/virtual/timeline.toml).
 #pragma once
 
 #include <cstdint>
@@ -9,15 +11,29 @@
 namespace device_clock {
 
 bool modelled();
-uint64_t host_ns();              // what the host has seen the end of
-void host_saw(uint64_t end_ns);  // it waited for work that ended then
 
-// What a copy of so many bytes takes on the way its two sides have between them.
-uint64_t copy_ns(uint64_t bytes, bool over_the_bus);
+// The calling thread's clock.
+uint64_t host_ns();
+void host_saw(uint64_t end_ns);  // it waited for work that ended then
+uint64_t host_asks();            // it asked for the time, which takes some
+enum class Call : uint8_t { Launch, Marker, Copy };
+uint64_t host_submits(Call call);  // the time at which the work is handed over
+
+struct Span { uint64_t start, end; };
+// Device work, in the order of turns (turns.h). `device` is any address that stands for the GPU.
+uint64_t ready_ns(uint64_t submitted_ns, uint64_t queue_done_ns, bool after_kernel);
+Span dispatch(const void* device, uint32_t device_units, uint64_t ready_ns, uint64_t duration_ns, uint32_t units);
+enum class Way : uint8_t { HostToDevice, DeviceToHost, DeviceToDevice, HostToHost, Fill };
+Span transfer(const void* device, uint32_t device_units, Way way, uint64_t ready_ns, uint64_t bytes);
+// The soonest that an event is told after another with a launch between them.
+uint64_t least_after_ns(uint64_t marker_ns);
+// When work that waits for another queue's may start.
+uint64_t heard_ns(uint64_t own_ns, uint64_t other_done_ns);
 
 }  // namespace device_clock
 
 // For tools in the process: from now on modelled (1), or as the environment says (0).
 extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_modelled_time(int on);
+extern "C" __attribute__((visibility("default"))) int hsa_rocm_perf_is_time_modelled(void);
 // The caches of every device as after enough other traffic: cold.
 extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_forget_caches(void);

@@ -43,6 +43,7 @@ class HardwareQueue final : public Queue {
  public:
   bool create(Agent& owner, uint32_t size, hsa_queue_type32_t type) {
     if (!create_ring(owner, size, type)) return false;
+    lane = std::make_unique<Lane>();
     thread_ = std::thread([this] { process(); });
     return true;
   }
@@ -80,7 +81,12 @@ class HardwareQueue final : public Queue {
         seen = rings_;
         continue;
       }
-      if (!execute(packet, header)) return;
+      Submitted& submission = submitted[read_index().load(std::memory_order_relaxed) & (submitted.size() - 1)];
+      const uint64_t ticket = submission.ticket.exchange(0, std::memory_order_relaxed);
+      now_ = {ticket, submission.ns.load(std::memory_order_relaxed)};
+      const bool going = execute(packet, header);
+      if (ticket) lane->done(ticket);
+      if (!going) return;
       store_header(packet, HSA_PACKET_TYPE_INVALID);
       read_index().fetch_add(1, std::memory_order_release);
     }
@@ -119,6 +125,10 @@ class HardwareQueue final : public Queue {
     request.only_queue = queues_made.load(std::memory_order_relaxed) == 1;
     request.dispatch_id = read_index().load(std::memory_order_relaxed);
     request.timed = device_clock::modelled();
+    if (request.timed) {
+      take_turn();
+      request.start_ns = ready_ns();
+    }
     std::atomic_thread_fence(std::memory_order_seq_cst);
     uint64_t start = now_ns();
     const gpu::DispatchResult result = agent->gpu->run(request);
@@ -126,26 +136,39 @@ class HardwareQueue final : public Queue {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!result.ok) return fault(result);
     if (request.timed) {
-      start = modelled_start();
-      end = time_ns_ = start + result.duration_ns;
+      const device_clock::Span span =
+          device_clock::dispatch(agent, agent->gpu->model().compute_units, request.start_ns, result.duration_ns, result.compute_units);
+      start = span.start;
+      end = time_ns_ = span.end;
+      after_kernel_ = true;
     }
     complete(p.completion_signal, start, std::max(end, start + 1));
     return true;
   }
 
-  // The packet's modelled start: after what the queue did before, and after the host submitted it.
-  uint64_t modelled_start() {
-    const size_t slot = read_index().load(std::memory_order_relaxed) & (submitted_ns.size() - 1);
-    return std::max(time_ns_, submitted_ns[slot].load(std::memory_order_relaxed));
+  void take_turn() {
+    if (now_.ticket) lane->take_turn(now_.ticket);
+  }
+  // When a dispatch may start: after what the queue did before, and after the host submitted it.
+  uint64_t ready_ns() const { return device_clock::ready_ns(now_.submitted_ns, time_ns_, after_kernel_); }
+  // The time of a marker: it needs nothing of the device.
+  void mark_time() {
+    const uint64_t least = after_kernel_ ? device_clock::least_after_ns(last_marker_ns_) : 0;
+    last_marker_ns_ = std::max(device_clock::ready_ns(now_.submitted_ns, 0, false), least);
+    time_ns_ = std::max(time_ns_, last_marker_ns_);
+    after_kernel_ = false;
   }
 
   bool wait_while(auto pending) {
-    while (!stopping_) {
+    if (now_.ticket && pending()) lane->hold(pending);
+    bool done = false;
+    while (!stopping_ && !done) {
       const uint32_t seen = change_count();
-      if (!pending()) return true;
-      wait_for_change(seen, 1'000'000'000);
+      done = !pending();
+      if (!done) wait_for_change(seen, 1'000'000'000);
     }
-    return false;
+    if (now_.ticket) lane->hold(nullptr);
+    return done;
   }
 
   bool barrier(const hsa_barrier_and_packet_t& p, bool all) {
@@ -162,9 +185,10 @@ class HardwareQueue final : public Queue {
     });
     if (!done) return false;
     if (device_clock::modelled()) {
-      time_ns_ = modelled_start();
+      take_turn();
+      if (signal_of(p.completion_signal)) mark_time();
       for (hsa_signal_t handle : p.dep_signal)
-        if (Signal* signal = signal_of(handle)) time_ns_ = std::max(time_ns_, signal->amd.end_ts);
+        if (Signal* signal = signal_of(handle)) time_ns_ = device_clock::heard_ns(time_ns_, signal->amd.end_ts);
       complete(p.completion_signal, time_ns_, time_ns_);
       return true;
     }
@@ -180,7 +204,9 @@ class HardwareQueue final : public Queue {
     });
     if (!done) return false;
     if (device_clock::modelled()) {
-      time_ns_ = modelled_start();
+      take_turn();
+      mark_time();
+      if (signal) time_ns_ = device_clock::heard_ns(time_ns_, signal->amd.end_ts);
       complete(p.completion_signal, time_ns_, time_ns_);
       return true;
     }
@@ -220,7 +246,10 @@ class HardwareQueue final : public Queue {
   std::mutex mutex_;
   std::condition_variable wake_;
   uint64_t rings_ = 0;
-  uint64_t time_ns_ = 0;  // modelled, of the last packet's end
+  // Modelled: the end of the last packet, and whether there was a kernel before the next.
+  uint64_t time_ns_ = 0, last_marker_ns_ = 0;
+  bool after_kernel_ = false;
+  struct { uint64_t ticket, submitted_ns; } now_{};  // of the packet at hand
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };
@@ -241,7 +270,7 @@ bool Queue::create_ring(Agent& owner, uint32_t size, hsa_queue_type32_t type) {
   doorbell = make_signal(-1, AMD_SIGNAL_KIND_DOORBELL);
   if (!ring || !amd || !doorbell) return false;
   for (uint32_t i = 0; i < size; ++i) ring[i].header = HSA_PACKET_TYPE_INVALID;
-  submitted_ns = std::vector<std::atomic<uint64_t>>(size);
+  submitted = std::vector<Submitted>(size);
   doorbell->doorbell_of = this;
   doorbell->amd.queue_ptr = amd;
   amd->hsa_queue = {type, HSA_QUEUE_FEATURE_KERNEL_DISPATCH, ring, doorbell->handle(), size, 0, next_queue_id.fetch_add(1)};
@@ -300,10 +329,19 @@ void destroy_all_queues() {
 }
 
 void ring(Queue& queue, int64_t value) {
-  const uint64_t end = uint64_t(value) + 1, size = queue.submitted_ns.size();
+  const uint64_t end = uint64_t(value) + 1, size = queue.submitted.size();
   const uint64_t begin = queue.rung_index.exchange(end, std::memory_order_relaxed);
-  if (device_clock::modelled() && end - begin <= size)
-    for (uint64_t i = begin; i != end; ++i) queue.submitted_ns[i & (size - 1)].store(device_clock::host_ns(), std::memory_order_relaxed);
+  if (device_clock::modelled() && queue.lane && end - begin <= size) {
+    for (uint64_t i = begin; i != end; ++i) {
+      const Packet& packet = queue.slot_at(i);
+      const bool kernel = packet_type(load_header(packet)) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+      // A packet that only orders the next one is part of its submission.
+      const bool counts = kernel || packet.barrier.completion_signal.handle;
+      using device_clock::Call;
+      queue.submitted[i & (size - 1)].ns = counts ? device_clock::host_submits(kernel ? Call::Launch : Call::Marker) : device_clock::host_ns();
+      queue.submitted[i & (size - 1)].ticket = queue.lane->submit();
+    }
+  }
   queue.doorbell->value().store(value, std::memory_order_release);
   queue.rung();
 }

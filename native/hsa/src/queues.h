@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "hsa/amd_hsa_queue.h"
 #include "runtime.h"
 #include "signals.h"
+#include "turns.h"
 
 using QueueCallback = void (*)(hsa_status_t status, hsa_queue_t* queue, void* data);
 
@@ -30,8 +32,11 @@ struct Queue {
   void* error_data = nullptr;
   bool profiling = false;
   std::vector<uint32_t> cu_mask;
-  std::vector<std::atomic<uint64_t>> submitted_ns;  // by slot: the host's modelled time
-  std::atomic<uint64_t> rung_index{0};              // the first packet no doorbell has announced
+  // Of a packet, where time is modelled: when the host handed it over, and its place in the order.
+  struct Submitted { std::atomic<uint64_t> ns{0}, ticket{0}; };
+  std::vector<Submitted> submitted;     // by slot
+  std::atomic<uint64_t> rung_index{0};  // the first packet no doorbell has announced
+  std::unique_ptr<Lane> lane;           // of a queue that does the work itself
 
   virtual ~Queue();
   virtual void rung() = 0;       // the doorbell has been stored to

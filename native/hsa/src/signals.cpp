@@ -299,6 +299,7 @@ void store(hsa_signal_t handle, int64_t value, std::memory_order order) {
     ring(*signal->doorbell_of, value);
     return;
   }
+  if (device_clock::modelled()) signal->amd.end_ts = device_clock::host_ns();
   signal->value().store(value, order);
   announce(*signal);
 }

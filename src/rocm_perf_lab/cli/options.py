@@ -27,6 +27,15 @@ class Bounds(str, Enum):
     page = "page"
 
 
+class Timing(str, Enum):
+    emulation = "emulation"
+    model = "model"
+
+
+def timing_variable(timing: Timing | None) -> dict[str, str]:
+    return {} if timing is None else {"ROCM_PERF_VIRTUAL_TIMING": timing.value}
+
+
 def bounds_variable(bounds: Bounds | None) -> dict[str, str]:
     return {} if bounds is None else {"ROCM_PERF_VIRTUAL_BOUNDS": bounds.value}
 
@@ -50,6 +59,15 @@ Device = Annotated[
         "--device",
         metavar="NAME",
         help="auto, rocm, virtual, or one of `rocm-perf device list` (also ROCM_PERF_DEVICE).",
+    ),
+]
+TimingOption = Annotated[
+    Timing | None,
+    typer.Option(
+        "--timing",
+        help="What events and clocks tell on the virtual GPU: emulation, the time it took; model, "
+        "what the GPU would take by the model, the same on every run.",
+        show_default=False,
     ),
 ]
 BoundsOption = Annotated[

@@ -9,7 +9,15 @@ from pathlib import Path
 import typer
 
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import Arguments, BoundsOption, Device, Program, bounds_variable
+from rocm_perf_lab.cli.options import (
+    Arguments,
+    BoundsOption,
+    Device,
+    Program,
+    TimingOption,
+    bounds_variable,
+    timing_variable,
+)
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput
 
@@ -17,6 +25,7 @@ EXAMPLES = examples(
     "rocm-perf run ./app --size 4096",
     "rocm-perf run --device virtual:mi250x ./app",
     "rocm-perf run --bounds page ./app",
+    "rocm-perf run --timing model ./benchmark",
 )
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -33,6 +42,7 @@ def run(
     arguments: Arguments = None,
     device: Device = "auto",
     bounds: BoundsOption = None,
+    timing: TimingOption = None,
 ) -> None:
     """Run a HIP program on a GPU, or on the virtual one where there is none.
 
@@ -43,7 +53,11 @@ def run(
     if words[:1] == ["--"]:
         del words[0]
     chosen = discover.choose(device)
-    environment = {**discover.environment_for(chosen, device), **bounds_variable(bounds)}
+    environment = {
+        **discover.environment_for(chosen, device),
+        **bounds_variable(bounds),
+        **timing_variable(timing),
+    }
     try:
         os.execve(path, [program, *words], environment)
     except OSError as error:

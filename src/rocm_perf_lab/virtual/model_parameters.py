@@ -1,4 +1,4 @@
-"""Parameters of the virtual GPU's models, from arch/data/virtual/model.toml.
+"""Parameters of the virtual GPU's models and clock, from arch/data/virtual/*.toml.
 
 The native build runs this module before the package's dependencies are installed, so it uses the
 standard library only: `python -m rocm_perf_lab.virtual.model_parameters OUTDIR` writes the C++.
@@ -15,11 +15,13 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FILE = Path(__file__).resolve().parent.parent / "arch" / "data" / "virtual" / "model.toml"
+FOLDER = Path(__file__).resolve().parent.parent / "arch" / "data" / "virtual"
+FILE = FOLDER / "model.toml"
+COSTS = FOLDER / "timeline.toml"
 
 
-def table() -> dict[str, Any]:
-    parsed: dict[str, Any] = tomllib.loads(FILE.read_text(encoding="utf-8"))
+def table(path: Path = FILE) -> dict[str, Any]:
+    parsed: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     return parsed
 
 
@@ -55,6 +57,21 @@ def _lds() -> str:
     )
 
 
+def _costs() -> str:
+    tables = table(COSTS)
+    whole = {**tables["host"], **tables["device"], **tables["calls"]}
+    lines = [
+        f"inline constexpr uint64_t {n} = {int(v['value'])};\n"
+        for n, v in whole.items()
+        if n[0] != "_"
+    ]
+    lines += [f"inline constexpr double {n} = {v['value']};\n" for n, v in tables["copies"].items()]
+    return (
+        "// Written by rocm_perf_lab.virtual.model_parameters; do not edit.\n#pragma once\n"
+        f"#include <cstdint>\n\nnamespace cost {{\n{''.join(lines)}}}  // namespace cost\n"
+    )
+
+
 def main(folder: Path) -> None:
     known = devices()
     names = sorted(next(iter(known.values())))
@@ -73,6 +90,7 @@ def main(folder: Path) -> None:
     _write(folder / "model_parameters.inc", "\n".join(rows) + "\n")
     _write(folder / "matrix_cycles.inc", "\n".join(matrix) + "\n")
     _write(folder / "lds_banks.inc", _lds())
+    _write(folder / "timeline_costs.h", _costs())
 
 
 def _write(path: Path, text: str) -> None:

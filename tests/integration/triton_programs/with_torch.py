@@ -57,6 +57,16 @@ out = torch.zeros(3, 64, device="cuda")
 hidden_kernel[(3,)](pointers, out, N=64)
 assert torch.equal(out, torch.stack(rows))
 
+leaf = torch.rand(5000, device="cuda", requires_grad=True)
+squared = leaf * leaf
+assert squared.is_cuda and torch.equal(add(squared.detach(), y), squared + y), "what autograd made"
+squared.sum().backward()
+gradient = leaf.grad
+assert gradient.is_cuda and torch.equal(gradient, 2 * leaf)
+double_kernel[(1,)](gradient, 1000, BLOCK=1024)
+assert leaf.grad is gradient and torch.equal(leaf.grad[:1000], 4 * leaf[:1000])
+assert torch.version.hip and torch.version.cuda is None
+
 assert (
     torch.cuda.is_available() and torch.cuda.get_device_properties(0).multi_processor_count == 304
 )

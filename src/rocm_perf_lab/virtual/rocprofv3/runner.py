@@ -118,6 +118,7 @@ def _environment(folder: Path, device: str) -> dict[str, str]:
         "ROCM_PERF_RECORD": str(folder),
         "ROCM_PERF_HIP_TOOL": str(library),
         "HSA_TOOLS_LIB": tools,
+        "ROCM_PERF_VIRTUAL_TIMING": "model",  # what the program reads is what the trace says
     }
 
 

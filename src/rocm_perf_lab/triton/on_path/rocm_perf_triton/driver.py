@@ -74,6 +74,10 @@ def _torch_for_rocm_works() -> bool:
     return bool(_amd.HIPDriver.is_active())
 
 
+if VIRTUAL:  # torch says that it is ROCm's then, and AMD's driver would believe it
+    _amd.HIPDriver.is_active = staticmethod(lambda: False)
+
+
 class HipDriver(_amd.HIPDriver):  # type: ignore[misc]
     def __init__(self) -> None:
         # Not AMD's: it imports torch and compiles C.

@@ -72,6 +72,12 @@ def available() -> bool:
         return False
 
 
+def runtime_version() -> str:
+    number = ctypes.c_int()
+    call("hipRuntimeGetVersion", ctypes.byref(number))
+    return f"{number.value // 10_000_000}.{number.value // 100_000 % 100}.{number.value % 100_000}"
+
+
 def device_count() -> int:
     count = ctypes.c_int(0)
     call("hipGetDeviceCount", ctypes.byref(count))

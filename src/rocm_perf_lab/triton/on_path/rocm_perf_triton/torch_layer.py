@@ -150,8 +150,11 @@ class _Call:
             return result
         if self.wanted is None and result.untyped_storage().data_ptr() in self.inputs:
             return result  # a view of an input, which stays one
-        if result.grad_fn is not None:
-            return result  # autograd's own: the kernel's launch copies it
+        if self.wanted is None or result.grad_fn is not None:
+            # The same tensor: autograd knows it, or somebody else has it (a gradient).
+            with torch.no_grad():
+                result.data = _to_device(torch, result.detach())
+            return result
         return _to_device(torch, result)
 
 
@@ -203,6 +206,7 @@ def _install(torch: Any) -> None:
 
     mode = OnDevice()
     mode.__enter__()
+    torch.version.hip = hip.runtime_version()  # what programs tell AMD's GPUs by
     _shim_cuda(torch)
 
 

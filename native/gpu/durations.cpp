@@ -1,0 +1,53 @@
+#include "durations.h"
+
+#include <string_view>
+
+namespace gpu {
+namespace {
+
+constexpr size_t kEntries = 4096;
+constexpr double kAgree = 0.005;
+
+uint64_t digest(const void* at, size_t bytes) {
+  return std::hash<std::string_view>{}({static_cast<const char*>(at), bytes});
+}
+
+}  // namespace
+
+std::string Durations::pair_of(uint64_t before, const Key& key) {
+  std::string pair(reinterpret_cast<const char*>(&before), sizeof before);
+  pair.append(key.begin(), key.end());
+  return pair;
+}
+
+bool Durations::settled(const Key& key, DispatchResult& known) const {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(pair_of(before_, key));
+  if (found == entries_.end() || !found->second.settled) return false;
+  known = found->second.last;
+  return true;
+}
+
+void Durations::simulated(const Key& key, const DispatchResult& result) {
+  std::lock_guard lock(mutex_);
+  if (entries_.size() >= kEntries) entries_.clear();
+  auto [at, fresh] = entries_.try_emplace(pair_of(before_, key));
+  Entry& entry = at->second;
+  const double then = double(entry.last.duration_ns), now = double(result.duration_ns);
+  entry.settled = !fresh && now >= then * (1 - kAgree) && now <= then * (1 + kAgree);
+  entry.last = result;
+  before_ = digest(key.data(), key.size());
+}
+
+void Durations::ran(const Key& key) {
+  std::lock_guard lock(mutex_);
+  before_ = digest(key.data(), key.size());
+}
+
+void Durations::other_traffic(uint64_t at, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const uint64_t words[3] = {before_, at, bytes};
+  before_ = bytes ? digest(words, sizeof words) : 0;
+}
+
+}  // namespace gpu

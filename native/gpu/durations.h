@@ -1,0 +1,38 @@
+// Modelled durations of launches that come again. How long one takes depends on what the caches
+// hold, hence on what ran before it: in a loop that settles after a few rounds. When two simulations
+// of a launch after the same predecessor agree, the state it leaves is the one it found, and neither
+// need be simulated again while the launch repeats.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gpu.h"
+
+namespace gpu {
+
+class Durations {
+ public:
+  using Key = std::vector<uint8_t>;
+  // Whether the launch takes, after what ran last, a time that is known.
+  bool settled(const Key& key, DispatchResult& known) const;
+  void simulated(const Key& key, const DispatchResult& result);
+  void ran(const Key& key);  // as known
+  // Something else than a launch went through the caches.
+  void other_traffic(uint64_t at, uint64_t bytes);
+
+ private:
+  struct Entry {
+    DispatchResult last;
+    bool settled = false;
+  };
+  static std::string pair_of(uint64_t before, const Key& key);
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Entry> entries_;  // by what ran before and the launch
+  uint64_t before_ = 0;
+};
+
+}  // namespace gpu

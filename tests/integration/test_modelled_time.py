@@ -1,0 +1,93 @@
+"""Programs see modelled time: `rocm-perf run --timing model`, and under `profile`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.virtual.rocprofv3.costs import costs
+from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
+
+PROGRAMS = REPOSITORY / "tests" / "native" / "hip"
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need_virtual_gpu()
+    folder = tmp_path_factory.mktemp("modelled")
+    for name in ("modelled_benchmark", "modelled_clocks", "modelled_order"):
+        hipcc("-O2", "-I", PROGRAMS, PROGRAMS / f"{name}.hip", "-o", folder / name)
+    return folder
+
+
+def rocm_perf(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rocm_perf_lab", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def modelled(program: Path, *arguments: str) -> dict[str, list[float]]:
+    """Numbers by the first word of each line; two runs print the same."""
+    runs = [rocm_perf("run", "--timing", "model", program, *arguments) for _ in range(2)]
+    assert runs[0].returncode == 0, runs[0].stdout + runs[0].stderr
+    assert runs[0].stdout == runs[1].stdout
+    rows = [line.split() for line in runs[0].stdout.splitlines()]
+    return {row[0]: [float(word) for word in row[1:] if word != "at"] for row in rows}
+
+
+def test_a_benchmark_prints_what_the_model_says(built: Path) -> None:
+    told = modelled(built / "modelled_benchmark", "100")
+    fewer = modelled(built / "modelled_benchmark", "20")
+    for name, (microseconds, _) in told.items():
+        # 4 to 6 MiB in the Infinity Cache: little more than a launch.
+        assert 3 < microseconds < 10, name
+        assert fewer[name][0] == pytest.approx(microseconds, rel=0.1), (
+            "a skipped launch costs as much"
+        )
+
+
+def test_clocks_in_kernels_are_the_model_s(built: Path) -> None:
+    told = modelled(built / "modelled_clocks")
+    assert told["l1"][0] == pytest.approx(120, rel=0.05)  # measured: 116, without the loop
+    assert told["l2"][0] == pytest.approx(292, rel=0.1)  # 287.5
+    assert told["rate"][0] == pytest.approx(21, rel=0.02)  # 2100 MHz against 100 MHz
+    assert told["apart"][0] > 100, "a launch takes microseconds, of 100 ticks each"
+    assert told["waited"][0] == pytest.approx(100 + 4, abs=5), "210,000 cycles and a launch"
+    assert told["counted"] == [3], "what a kernel does in place happens once"
+
+
+def test_the_order_of_streams_decides_what_overlaps(built: Path) -> None:
+    told = {name: numbers[0] for name, numbers in modelled(built / "modelled_order").items()}
+    assert told["nothing"] < 3
+    assert told["two_full"] > 1.7 * told["full"] - 5, "two kernels that fill the GPU share it"
+    assert told["two_small"] < 1.5 * told["small"] + 5
+    assert told["null_between"] > 2.5 * told["small"] - 5, "the null stream waits and is waited for"
+    assert told["graph"] == pytest.approx(told["three"], rel=0.2)
+    size, rate = 64 << 20, costs().copy_bytes_per_ns
+    assert told["memset"] * 1000 == pytest.approx(size / rate["FILL"], rel=0.4)
+    assert told["to_device"] * 1000 == pytest.approx(size / rate["H2D"], rel=0.05)
+    assert told["on_device"] * 1000 == pytest.approx(size / 2 / rate["D2D"], rel=0.4)
+
+
+def test_what_kind_of_time_it_is_is_said_once(built: Path) -> None:
+    program = built / "modelled_benchmark"
+    emulation = "event times are the emulation's"
+    assert rocm_perf("run", program, "3").stderr.count(emulation) == 1
+    assert emulation not in rocm_perf("run", "--timing", "emulation", program, "3").stderr
+    assert rocm_perf("run", "--timing", "model", program, "3").stderr.count("modelled") == 1
+
+
+def test_a_profiled_program_sees_modelled_times_too(built: Path, tmp_path: Path) -> None:
+    program = built / "modelled_benchmark"
+    words = ("--kernel-trace", "-d", str(tmp_path), "--", str(program), "3")
+    done = subprocess.run(
+        [sys.executable, "-m", "rocm_perf_lab.virtual.rocprofv3", *words],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    copy = float(done.stdout.splitlines()[0].split()[1])
+    assert copy == pytest.approx(modelled(program, "3")["copy"][0], rel=0.02)
