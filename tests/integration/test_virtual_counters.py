@@ -168,6 +168,12 @@ def test_an_fma_chain_keeps_the_vector_units_busy(probe: Path, kernels: Path) ->
     assert d.counters["SQ_INSTS_VALU_FMA_F32"] == 64 * 32 * 1216 * 4
 
 
+def test_matrix_instructions_take_the_cycles_of_amds_calculator(probe: Path, kernels: Path) -> None:
+    _, once, twice = profile(probe, kernels, "matrix", "100", MODEL_PROBE_COUNTERS="0")
+    # v_mfma_f32_32x32x8_f16: 32 cycles, one after the other.
+    assert (twice.cycles - once.cycles) / (64 * 100) == pytest.approx(32, rel=0.02)
+
+
 def test_divergent_lanes_show(probe: Path, kernels: Path) -> None:
     (d,) = profile(probe, kernels, "diverge", "32", "304")
     assert d.counters["SQ_THREAD_CYCLES_VALU"] < 0.3 * 64 * d.counters["SQ_ACTIVE_INST_VALU"]

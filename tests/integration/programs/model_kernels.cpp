@@ -83,6 +83,19 @@ __global__ void reads(const float4* in, float4* out, size_t n) {
   if (sum.x == 12345.0f) out[0] = sum;
 }
 
+// 64 matrix instructions a turn, four accumulators, one wave.
+typedef float Accumulator __attribute__((ext_vector_type(16)));
+typedef _Float16 Operand __attribute__((ext_vector_type(4)));
+__global__ void matrix(float* out, int n) {
+  Operand a = {1, 2, 3, 4};
+  Accumulator c[4] = {};
+  for (int i = 0; i < n; ++i) {
+#pragma unroll
+    for (int k = 0; k < 64; ++k) c[k % 4] = __builtin_amdgcn_mfma_f32_32x32x8f16(a, a, c[k % 4], 0, 0, 0);
+  }
+  out[threadIdx.x] = c[0][0] + c[1][1] + c[2][2] + c[3][3];
+}
+
 __global__ void copies(const float4* in, float4* out, size_t n) {
   for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x) out[i] = in[i];
 }
@@ -138,6 +151,8 @@ int main(int argc, char** argv) {
       }
       for (int i = 0; i < 2; ++i) copies<<<blocks, 256>>>(in, out, size_t(n) << 16);
     }
+  } else if (is("matrix")) {
+    for (int times : {1, 1, 2}) matrix<<<1, 64>>>(f, int(n) * times);
   } else if (is("grid_of")) {  // n blocks, then n in rows of 64
     grid_of<<<dim3(unsigned(n)), 64>>>(f);
     grid_of<<<dim3(64, unsigned(n) / 64), 64>>>(f);
