@@ -30,6 +30,7 @@ from rocm_perf_lab import schema as schema_package  # noqa: E402
 from rocm_perf_lab.arch import load  # noqa: E402
 from rocm_perf_lab.arch.counters import metric_set  # noqa: E402
 from rocm_perf_lab.cli import main as cli  # noqa: E402
+from rocm_perf_lab.optimize.measure import MODEL_ERROR  # noqa: E402
 from rocm_perf_lab.schema.common import Document, Model  # noqa: E402
 from rocm_perf_lab.virtual.model_parameters import devices  # noqa: E402
 
@@ -79,10 +80,26 @@ def model_evidence() -> str:
     )
 
 
+def model_errors() -> str:
+    """The table that benchmarks/model_error.py prints, where it stands."""
+    text = (DOCS / "virtual-model.md").read_text("utf-8").split("### Kernel times, MI300A\n")[1]
+    found = re.search(r"^\|.*?(?=\n\n)", text, re.DOTALL | re.MULTILINE)
+    if found is None or "| worst |" not in found[0]:
+        raise SystemExit("docs/virtual-model.md has no table of errors by program any more")
+    return found[0] + "\n"
+
+
+def speedup_errors() -> str:
+    found = ((kind, f"{100 * error:.0f} %") for kind, error in MODEL_ERROR.items())
+    return rows("kind of change | a modelled gain must exceed, beyond `--min-speedup`", found)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "ceilings": ceilings,
     "counter-formulas": counter_formulas,
     "model-evidence": model_evidence,
+    "model-errors": model_errors,
+    "speedup-errors": speedup_errors,
 }
 
 
