@@ -285,7 +285,6 @@ def test_without_a_profiler_nothing_is_modelled(probe: Path, kernels: Path, tmp_
         int(run(kernels, "clock", HSA_TOOLS_LIB=str(probe), MODEL_PROBE_OUT=out)) for _ in range(2)
     ]
     assert modelled[0] == modelled[1]
-    assert 1 << 32 <= modelled[0] < (1 << 32) + 10_000
     before = time.monotonic_ns()
     cycles = int(run(kernels, "clock"))
     assert before < cycles / CLOCK_GHZ < time.monotonic_ns()
