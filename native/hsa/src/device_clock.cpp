@@ -132,7 +132,9 @@ Span dispatch(const void* device, uint32_t device_units, uint64_t ready, uint64_
 }
 
 Span transfer(const void* device, uint32_t device_units, Way way, uint64_t ready, uint64_t bytes) {
-  const uint64_t duration = cost::copy_start_ns + uint64_t(std::llround(double(bytes) / kBytesPerNs[size_t(way)]));
+  const bool host = way == Way::HostToDevice || way == Way::DeviceToHost;
+  const uint64_t start_ns = host ? cost::host_copy_start_ns : cost::copy_start_ns;
+  const uint64_t duration = start_ns + uint64_t(std::llround(double(bytes) / kBytesPerNs[size_t(way)]));
   std::lock_guard lock(devices_mutex);
   Device& on = device_of(device);
   if (way == Way::Fill) return on.units.place(device_units, ready, duration, uint32_t(std::min<uint64_t>(device_units, bytes / kFillGroupBytes + 1)));
