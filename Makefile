@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint format clean setup native toolchain triton docs docs-tools release release-check
+.PHONY: demo test test-all sanitize lint format clean setup native toolchain triton docs docs-tools release release-check
 
 setup: native
 
@@ -57,6 +57,10 @@ test: lint native toolchain triton
 
 test-all: lint native toolchain triton docs-tools
 	$(BIN)/python -m pytest -n 2
+
+# The native tests, HIP programs and the soak under AddressSanitizer, UBSan and ThreadSanitizer.
+sanitize: native toolchain
+	$(BIN)/python -m pytest tests/native -m slow -k sanitizers
 
 format: $(STAMP)
 	$(BIN)/ruff format src tests benchmarks tools

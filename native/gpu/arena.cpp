@@ -11,15 +11,19 @@ namespace {
 
 // Away from where programs, stacks and sanitizer shadows live, and the same in every run, so that
 // printed addresses repeat. Where it is taken (a replay holding captured ranges), anywhere will do.
+#if defined(__SANITIZE_THREAD__)
+constexpr uint64_t kPreferredBase = 0;  // it allows programs only a few places
+#else
 constexpr uint64_t kPreferredBase = 0x2000'0000'0000;
+#endif
 constexpr uint64_t kSmallest = uint64_t{1} << 30;
 constexpr uint64_t kGap = kPage;
 constexpr uint64_t kTables[] = {uint64_t{2} << 20, uint64_t{1} << 30};  // what a page table of the host describes, and a table of them
 constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 void* reserve(uint64_t size) {
-  void* at = mmap(reinterpret_cast<void*>(kPreferredBase), size, PROT_READ | PROT_WRITE,
-                  kFlags | MAP_FIXED_NOREPLACE, -1, 0);
+  void* at = MAP_FAILED;
+  if (kPreferredBase) at = mmap(reinterpret_cast<void*>(kPreferredBase), size, PROT_READ | PROT_WRITE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
   if (at == MAP_FAILED) at = mmap(nullptr, size, PROT_READ | PROT_WRITE, kFlags, -1, 0);
   return at;
 }

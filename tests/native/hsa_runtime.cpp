@@ -270,7 +270,9 @@ void copies(const char*) {
 void virtual_memory(const char*) {
   Machine m;
   constexpr size_t kSize = 2 << 20;
-  const auto wanted = reinterpret_cast<void*>(uint64_t{0x3500'0000'0000});
+  // A place that was free a moment ago, wherever a sanitizer lets programs have one.
+  void* const wanted = mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(wanted != MAP_FAILED && munmap(wanted, kSize) == 0);
   void* va = nullptr;
   OK(hsa_amd_vmem_address_reserve(&va, kSize, reinterpret_cast<uint64_t>(wanted), 0));
   CHECK(va == wanted);

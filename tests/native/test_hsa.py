@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.native_build import SOURCES, code_object, programs
+from support.sanitizers import SANITIZERS, command
 
 KERNELS = (
     "vector_add identify block_sum grid_barrier spin_lock private_memory globals many_launches "
@@ -195,19 +196,15 @@ def test_a_tool_library_that_is_not_there_is_told_and_passed_over(built: Path) -
 
 
 @pytest.mark.slow
-def test_everything_again_under_the_sanitizers(objects: Path) -> None:
-    folder = programs("sanitize", ["-DRPL_SANITIZE=ON"])
-    variables = {
-        # The arena is one huge mapping that is meant to stay; leaks are looked for all the same.
-        "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0",
-        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    }
-    passes(run(folder / "core_units", **variables))
-    target = code_object(objects)
-    for case in RUNTIME:
-        passes(run(folder / "hsa_runtime", case, target, **variables))
-    for case in KERNELS:
-        passes(run(folder / "hsa_kernels", case, target, **variables))
-    variables["ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS"] = "1000000"
-    for case, *_ in FAULTS:
-        passes(run(folder / "hsa_kernels", case, target, **variables))
+@pytest.mark.parametrize("name", SANITIZERS)
+def test_everything_again_under_the_sanitizers(objects: Path, name: str) -> None:
+    sanitizer = SANITIZERS[name]
+    folder, target = sanitizer.built(), code_object(objects)
+    jobs: list[tuple[str, ...]] = [("core_units",)]
+    jobs += [("hsa_runtime", case) for case in RUNTIME]
+    jobs += [("hsa_kernels", case) for case in (*KERNELS, *(fault for fault, *_ in FAULTS))]
+    limit = {"ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS": "1000000"}
+    for program, *case in jobs:
+        faults = any(word.startswith("fault") for word in case)
+        words = command(folder / program, *case, target)
+        passes(run(Path(words[0]), *words[1:], **sanitizer.variables, **(limit if faults else {})))

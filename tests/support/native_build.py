@@ -17,14 +17,16 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCES = REPOSITORY / "tests" / "native"
 
 
-def programs(tree: str = "native", options: Sequence[str] = ()) -> Path:
+def programs(
+    tree: str = "native", options: Sequence[str] = (), target: str = "native_tests"
+) -> Path:
     """The folder with the built test programs."""
     if importlib.util.find_spec("scikit_build_core") is None:
         pytest.skip("scikit-build-core is not installed: make setup")
     folder = REPOSITORY / "build" / tree
     backend = REPOSITORY / "native" / "build_backend.py"
     command = [sys.executable, str(backend), "--build-dir", str(folder)]
-    command += ["-DRPL_NATIVE_TESTS=ON", *options, "--target", "native_tests"]
+    command += ["-DRPL_NATIVE_TESTS=ON", *options, "--target", target]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return folder / "tests"
