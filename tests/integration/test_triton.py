@@ -144,3 +144,28 @@ def test_a_kernel_is_tuned_over_a_space_verified_and_resumed(cache: Path, tmp_pa
     again = rocm_perf(*words, cwd=tmp_path, env=environment)
     assert json.loads(again.stdout)["best"] == found["best"]
     assert " ms\n" not in again.stderr, "nothing is measured twice"
+
+
+def test_a_reference_of_the_user_s_own_and_a_budget(cache: Path, tmp_path: Path) -> None:
+    space = tmp_path / "space.json"
+    # The first one is wrong: only a reference can tell.
+    rows = [{"SLICE": 32, "FORGET": 1}, {"SLICE": 32, "FORGET": 0}, {"SLICE": 64, "FORGET": 0}]
+    space.write_text(json.dumps(rows))
+    reference = tmp_path / "reference.py"
+    reference.write_text(
+        "def product(a, b, c, K, **rest):\n"
+        "    assert a.shape == (64, K) and not c.any()\n"
+        "    return {'c': a.astype('f4') @ b.astype('f4')}\n"
+    )
+    words = ["autotune", "--triton", f"{PROGRAMS / 'tunable.py'}:product", "--space", str(space),
+             "--verify", f"{reference}:product", "--budget", "2", "--device", "virtual",
+             "--json"]  # fmt: skip
+    environment = {"TRITON_CACHE_DIR": str(cache), "PYTHONWARNINGS": "ignore"}
+    done = rocm_perf(*words, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    told = {e["configuration"]["FORGET"]: e for e in found["evaluations"]}
+    assert len(found["evaluations"]) == 2, "the budget"
+    assert told[1]["status"] == "wrong" and told[1]["reason"].startswith("c is off by")
+    assert told[0]["status"] == "ok"
+    assert "1 measured" not in done.stderr and "the budget is spent: 2 measured" in done.stderr

@@ -22,6 +22,7 @@ from rocm_perf_lab.arch.load import gpu as architecture
 from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.arch.occupancy import occupancy
 from rocm_perf_lab.autotune import space as spaces
+from rocm_perf_lab.autotune.job import parse_budget
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, MissingTool, UsageError
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance
@@ -33,6 +34,7 @@ from rocm_perf_lab.schema.triton_autotune import (
 )
 
 _THREADS = 1024
+_UNBOUNDED = 1 << 53
 # What triton.Config takes by name; the rest are the kernel's own, in its dictionary.
 _ARGUMENTS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
@@ -46,13 +48,15 @@ class Asked:
     results: Path | None  # kept, and resumed from
     device: str | None
     workers: int
+    verify: str | None = None  # file.py:function, instead of the first configuration
+    budget: str | None = None  # all of them
 
 
-def parse_target(text: str) -> tuple[Path, str]:
+def parse_target(text: str, option: str = "--triton", what: str = "kernel") -> tuple[Path, str]:
     """`file.py:kernel`."""
     file, _, kernel = text.rpartition(":")
     if not file or not kernel.isidentifier():
-        raise UsageError(f"--triton {text}: give a file and a kernel", hint="file.py:kernel")
+        raise UsageError(f"{option} {text}: give a file and a {what}", hint=f"file.py:{what}")
     path = Path(file)
     if not path.is_file():
         raise BadInput(f"{file}: no such file")
@@ -75,6 +79,7 @@ def tune(asked: Asked, provenance: Mapping[str, Any]) -> TritonAutotuneDocument:
     if asked.space is not None:
         space = spaces.load(asked.space)
         configurations = [space.configuration(row) for row in range(space.size)]
+    verify = parse_target(asked.verify, "--verify", "function") if asked.verify else None
     gpu = architecture(device.architecture)
     with scratch.folder("rocm-perf-") as folder:
         results = asked.results or Path(folder) / "results.jsonl"
@@ -85,6 +90,8 @@ def tune(asked: Asked, provenance: Mapping[str, Any]) -> TritonAutotuneDocument:
                 {
                     "kernel": asked.kernel, "configurations": configurations,
                     "results": str(results.resolve()), "workers": asked.workers,
+                    "verify": verify and [str(verify[0].resolve()), verify[1]],
+                    **_budget(asked.budget),
                     "limits": {
                         "lds_bytes": gpu.limits.lds_bytes_per_workgroup, "threads": _THREADS,
                     },
@@ -106,6 +113,17 @@ def tune(asked: Asked, provenance: Mapping[str, Any]) -> TritonAutotuneDocument:
             hint="does the program run, and launch that kernel, under `rocm-perf run python`?",
         )
     return _document(asked, records, device, gpu, provenance)
+
+
+def _budget(text: str | None) -> dict[str, float | int | None]:
+    share: float | None = None
+    most: int | None = None
+    seconds: float | None = None
+    if text is not None:
+        most, seconds = parse_budget(text, _UNBOUNDED)
+        if text.strip().endswith("%"):  # of how many is known where the kernel is
+            share, most = float(text.strip()[:-1]) / 100, None
+    return {"share": share, "most": most, "seconds": seconds}
 
 
 def _record(line: str) -> dict[str, Any] | None:

@@ -85,7 +85,8 @@ def autotune(
         typer.Option(
             "--verify",
             metavar="CMD",
-            help="Must exit with 0 after the first run, whose output is its input and {log}.",
+            help="Must exit with 0 after the first run, whose output is its input and {log}. With "
+            "--triton file.py:function, which computes what the kernel should.",
         ),
     ] = None,
     metric: Annotated[
@@ -99,11 +100,14 @@ def autotune(
         ),
     ] = "runtime",
     budget: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--budget", metavar="B", help="10% of the space, 200 configurations, or 90s, 15m, 2h."
+            "--budget",
+            metavar="B",
+            help="10% of the space (the default; with --triton all of it), 200 configurations, or "
+            "90s, 15m, 2h.",
         ),
-    ] = "10%",
+    ] = None,
     strategy: Annotated[
         str,
         typer.Option(
@@ -172,7 +176,16 @@ def autotune(
         if cmd_template is not None or simulate is not None or build is not None:
             raise UsageError("--triton runs the program itself: no --cmd-template, no --build")
         run_triton(
-            triton, tuple(arguments or ()), space, cache, device, workers, json=json, quiet=quiet
+            triton,
+            tuple(arguments or ()),
+            space,
+            cache,
+            device,
+            workers,
+            verify,
+            budget,
+            json=json,
+            quiet=quiet,
         )
         return
     if arguments:
@@ -188,7 +201,7 @@ def autotune(
         build=build,
         verify=verify,
         metric=metric,
-        budget=budget,
+        budget=budget or "10%",
         strategy=strategy,
         seed=seed,
         seed_fraction=seed_fraction,

@@ -28,6 +28,8 @@ def run_triton(
     results: Path | None,
     device: str,
     workers: int,
+    verify: str | None,
+    budget: str | None,
     *,
     json: bool,
     quiet: bool,
@@ -40,7 +42,15 @@ def run_triton(
     program, kernel = triton.parse_target(target)
     cores = workers if workers > 1 else len(os.sched_getaffinity(0))
     asked = triton.Asked(
-        program, kernel, arguments, space, results, None if device == "auto" else device, cores
+        program=program,
+        kernel=kernel,
+        arguments=arguments,
+        space=space,
+        results=results,
+        device=None if device == "auto" else device,
+        workers=cores,
+        verify=verify,
+        budget=budget,
     )
     document = triton.tune(
         asked,

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import re
 import runpy
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,10 @@ class Job:
         self.results = Path(given["results"])
         self.limits: dict[str, int] = given["limits"]
         self.workers: int = given["workers"]
+        self.verify: list[str] | None = given["verify"]  # a file and a function in it
+        self.share: float | None = given["share"]  # of the configurations, at most
+        self.most: int | None = given["most"]  # of them
+        self.seconds: float | None = given["seconds"]
         self.done: dict[str, Any] = {}
         if self.results.exists():
             for line in self.results.read_text(encoding="utf-8").splitlines():
@@ -116,20 +122,33 @@ def tune(job: Job, kernel: Any, own: Any, args: Any, grid: Any, kwargs: dict[str
     ]
     left = sum(1 for _, why, _ in chosen if why is None)
     _tell(f"{left} left by their code objects; {len(space) - left} ruled out before anything ran")
-    reference = None
+    expected = launch.expected(*job.verify) if job.verify else None
+    reference, measured, started = None, 0, time.monotonic()
+    most = len(space) if job.most is None else job.most
+    if job.share is not None:
+        most = max(1, math.ceil(job.share * len(space) - 1e-9))
     for number, (config, why, facts) in enumerate(chosen, 1):
         key = launch.key(config)
         record: dict[str, Any] = {"key": key, "configuration": config, **facts}
         if why is not None:
             job.write({**record, "status": "ruled_out", "reason": why})
             continue
-        if reference is None:
-            reference = launch.outputs(config)
         if key in job.done and job.done[key].get("status") in ("ok", "wrong"):
             job.write(job.done[key])
             continue
+        spent = job.seconds is not None and time.monotonic() - started >= job.seconds
+        if measured >= most or (spent and measured):
+            _tell(f"the budget is spent: {measured} measured, the rest of {left} not")
+            break
+        measured += 1
         try:
-            problem = launch.differs(launch.outputs(config), reference)
+            if reference is None and expected is None:
+                reference = launch.outputs(next(c for c, why, _ in chosen if why is None))
+            found = launch.outputs(config)
+            if expected is not None:
+                problem = launch.differs_from(found, expected)
+            else:
+                problem = launch.differs(found, reference or [])
             took = None if problem else launch.milliseconds(config)
         except Exception as error:
             job.write({**record, "status": "failed", "reason": _sentence(error)})
@@ -162,8 +181,10 @@ class Launch:
 
     def __init__(self, kernel: Any, args: Any, grid: Any, kwargs: dict[str, Any]) -> None:
         self.kernel, self.args, self.grid, self.kwargs = kernel, args, grid, kwargs
+        self.named = {**dict(zip(kernel.arg_names, args, strict=False)), **kwargs}
         everything = [*args, *kwargs.values()]
         self.arrays = [a for a in everything if hasattr(a, "data_ptr") and hasattr(a, "dtype")]
+        self.checked_by: list[str] = []
         hip.synchronize()
         self.before = [_bytes(a) for a in self.arrays]
 
@@ -178,7 +199,8 @@ class Launch:
             [str(a.dtype), list(a.shape)] if hasattr(a, "dtype") else repr(a) for a in self.args
         ]
         device = hip.properties(hip.current_device())["name"]
-        text = json.dumps([self.kernel.cache_key, shapes, device, config], sort_keys=True)
+        made_of = [self.kernel.cache_key, shapes, device, config, *self.checked_by]
+        text = json.dumps(made_of, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def restore(self) -> None:
@@ -195,19 +217,41 @@ class Launch:
         for array, got, want in zip(self.arrays, found, reference, strict=True):
             if np.array_equal(got, want):
                 continue
-            kind = str(array.dtype).split(".")[-1]
-            numbers = {"float16": "f2", "float32": "f4", "float64": "f8"}.get(kind)
-            if kind == "bfloat16":
-                a, b = ((x.view("u2").astype("u4") << 16).view("f4") for x in (got, want))
-            elif numbers:
-                a, b = got.view(numbers), want.view(numbers)
-            else:
-                return f"an array of {kind} differs from the first configuration's"
-            limit = _TOLERANCE[2 if kind == "bfloat16" else np.dtype(numbers).itemsize]
-            scale = float(np.nanmax(np.abs(b.astype("f8")))) or 1.0
-            worst = float(np.nanmax(np.abs(a.astype("f8") - b.astype("f8"))))
-            if not (worst <= limit * scale and np.array_equal(np.isnan(a), np.isnan(b))):
-                return f"an array of {kind} is off by {worst:.3g}, of {scale:.3g}"
+            a, b = _numbers(array, got), _numbers(array, want)
+            if a is None or b is None or a.dtype.kind != "f":
+                return f"an array of {_kind(array)} differs from the first configuration's"
+            if problem := _off(array, a, b):
+                return f"an array of {_kind(array)} is {problem}"
+        return None
+
+    def expected(self, file: str, function: str) -> dict[str, Any]:
+        """What the user's function says of the arrays after the launch, by the kernel's names."""
+        compute = runpy.run_path(file).get(function)
+        if not callable(compute):
+            sys.exit(f"rocm-perf: {file} has no function {function}")
+        before = {id(array): raw for array, raw in zip(self.arrays, self.before, strict=True)}
+        given = {
+            name: _numbers(value, before[id(value)]) if id(value) in before else value
+            for name, value in self.named.items()
+        }
+        self.checked_by = [function, hashlib.sha256(Path(file).read_bytes()).hexdigest()]
+        told = compute(**given)
+        names = [n for n, v in self.named.items() if id(v) in before]
+        if not isinstance(told, dict) or not told or not set(told) <= set(names):
+            wanted = ", ".join(names)
+            sys.exit(f"rocm-perf: {function} must return arrays by name, of these: {wanted}")
+        return told
+
+    def differs_from(self, found: list[Any], expected: dict[str, Any]) -> str | None:
+        for array, raw in zip(self.arrays, found, strict=True):
+            name = next(n for n, v in self.named.items() if v is array)
+            if name not in expected:
+                continue
+            got, want = _numbers(array, raw), np.asarray(expected[name])
+            if got is None or got.size != want.size:
+                return f"{name} cannot be compared with the {want.size} numbers of the reference"
+            if problem := _off(array, got.ravel(), want.ravel()):
+                return f"{name} is {problem}"
         return None
 
     def milliseconds(self, config: dict[str, Any]) -> float:
@@ -216,6 +260,36 @@ class Launch:
         import triton.testing
 
         return float(triton.testing.do_bench(lambda: self.run(config), quantiles=[0.5]))
+
+
+def _kind(array: Any) -> str:
+    return str(array.dtype).split(".")[-1]
+
+
+def _numbers(array: Any, raw: Any) -> Any:
+    """An array's bytes as numbers, or None for a type that numpy lacks."""
+    kind = _kind(array)
+    if kind == "bfloat16":
+        numbers = (raw.view("u2").astype("u4") << 16).view("f4")
+    else:
+        try:
+            numbers = raw.view(kind)
+        except TypeError:
+            return None
+    return numbers.reshape(array.shape) if numbers.size == math.prod(array.shape) else numbers
+
+
+def _off(array: Any, got: Any, want: Any) -> str | None:
+    if got.dtype.kind != "f":
+        wrong = int(np.count_nonzero(got != want))
+        return f"wrong in {wrong} places" if wrong else None
+    a, b = got.astype("f8"), want.astype("f8")
+    limit = _TOLERANCE[2 if _kind(array) == "bfloat16" else got.dtype.itemsize]
+    scale = float(np.nanmax(np.abs(b))) or 1.0
+    worst = float(np.nanmax(np.abs(a - b)))
+    if worst <= limit * scale and np.array_equal(np.isnan(a), np.isnan(b)):
+        return None
+    return f"off by {worst:.3g}, of {scale:.3g}"
 
 
 def _bytes(array: Any) -> Any:
