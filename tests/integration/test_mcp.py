@@ -199,8 +199,11 @@ def test_calls_that_are_given_up_or_late_leave_no_process(root: Path) -> None:
         assert any("warm-up" in line for line in heard), heard
         await anyio.to_thread.run_sync(lambda: gone(root / "first"))
         late = {"program": "./endless", "arguments": ["late"], "device": "virtual"}
-        text = await said(client, "profile", bad=True, timeout_s=4, **late)
-        assert "was still running after 4 s" in text or "and was stopped" in text, text
+        for limit in (4, 40):  # a busy machine may not have started the program after 4 s
+            text = await said(client, "profile", bad=True, timeout_s=limit, **late)
+            assert f"was still running after {limit} s" in text, text
+            if (root / "late").exists():
+                break
         gone(root / "late")
         # The turn is free again.
         assert "was not found" in await said(client, "profile", bad=True, program="no-such-one")
