@@ -11,6 +11,8 @@ import pytest
 
 from support.native_build import REPOSITORY, programs
 
+NATIVE = REPOSITORY / "native"
+
 
 @dataclass(frozen=True)
 class Sanitizer:
@@ -42,6 +44,7 @@ SANITIZERS = {
         {
             # The arena is one huge mapping that is meant to stay; leaks are still looked for.
             "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:verify_asan_link_order=0",
+            "LSAN_OPTIONS": f"print_suppressions=0:suppressions={NATIVE / 'lsan.supp'}",
             "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
         },
     ),
@@ -49,7 +52,7 @@ SANITIZERS = {
         "thread",
         "thread",
         "libtsan.so",
-        {"TSAN_OPTIONS": f"exitcode=66:suppressions={REPOSITORY / 'native' / 'tsan.supp'}"},
+        {"TSAN_OPTIONS": f"exitcode=66:suppressions={NATIVE / 'tsan.supp'}"},
     ),
 }
 
