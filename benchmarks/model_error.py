@@ -27,6 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
+from rocm_perf_lab.arch.model_error import ERROR_CLASSES, model_errors  # noqa: E402
 from rocm_perf_lab.virtual import native  # noqa: E402
 from rocm_perf_lab.virtual.rocprofv3.costs import Costs, costs  # noqa: E402
 from support.model_probe import build_probe  # noqa: E402
@@ -130,9 +131,10 @@ def measure(row: Row, program: Path, probe: Path, costs: Costs) -> Result:
 
 
 def summary(results: list[Result]) -> dict[str, dict[str, float]]:
+    """By program, by class of error, and of all."""
     out = {}
-    for name in (*NAMES, "all"):
-        errors = [abs(r.error) for r in results if name in (r.program, "all")]
+    for name in (*NAMES, *ERROR_CLASSES, "all"):
+        errors = [abs(r.error) for r in results if name in (r.program, error_class(r), "all")]
         if errors:
             out[name] = {
                 "rows": len(errors),
@@ -141,6 +143,17 @@ def summary(results: list[Result]) -> dict[str, dict[str, float]]:
                 "worst": max(errors),
             }
     return out
+
+
+def error_class(result: Result) -> str | None:
+    """The class of errors.toml that a row speaks for; None: a copy, which is no kernel."""
+    if result.program in COPIES:
+        return None
+    if result.program == "floydwarshall":
+        return "many_launches"
+    if 1000 * result.kernel_us <= model_errors().launch_floor_ns:
+        return "launch_bound"
+    return "latency" if result.program == "fir" else "memory"
 
 
 def main() -> int:

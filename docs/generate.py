@@ -27,7 +27,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "src"))
 
 from rocm_perf_lab import schema as schema_package  # noqa: E402
-from rocm_perf_lab.arch import load  # noqa: E402
+from rocm_perf_lab.arch import load, model_error  # noqa: E402
 from rocm_perf_lab.arch.counters import metric_set  # noqa: E402
 from rocm_perf_lab.cli import main as cli  # noqa: E402
 from rocm_perf_lab.optimize.measure import MODEL_ERROR  # noqa: E402
@@ -94,9 +94,22 @@ def speedup_errors() -> str:
     return rows("kind of change | a modelled gain must exceed, beyond `--min-speedup`", found)
 
 
+def error_classes() -> str:
+    """What a modelled kernel time is worth, by class."""
+    found = []
+    for kind, error in model_error.model_errors().classes.items():
+        typical, worst = (
+            "not known" if e is None else f"{100 * e:.1f} %" for e in (error.typical, error.worst)
+        )
+        why = error.source or error.reason
+        found.append((f"`{kind}`", error.words, error.rows, typical, worst, why))
+    return rows("class | kernels | rows | median | worst | from", found)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "ceilings": ceilings,
     "counter-formulas": counter_formulas,
+    "error-classes": error_classes,
     "model-evidence": model_evidence,
     "model-errors": model_errors,
     "speedup-errors": speedup_errors,

@@ -34,6 +34,8 @@ def test_how_much_of_a_kernel_was_simulated_reaches_documents_and_table(tmp_path
     shown = document(folder, "profile.json")
     (kernel,) = [k for k in shown["kernels"] if not k["helper"]]
     assert 0 < kernel["detailed_fraction"] <= 1
+    error = kernel["modelled_error"]  # without counters nobody knows what limits it
+    assert (error["kind"], error["typical"]) == ("other", None) and error["reason"]
     judged = {k["kernel"]: k for k in document(folder, "analysis.json")["kernels"]}
     assert judged[kernel["kernel"]["name"]]["detailed_fraction"] == kernel["detailed_fraction"]
     if kernel["detailed_fraction"] < 1:

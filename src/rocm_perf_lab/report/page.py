@@ -12,6 +12,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from rocm_perf_lab.report.modelled_error import modelled_error
+
 # In the order of use; readable on light and dark ground.
 COLOURS = (
     *("#3b76c4", "#d9731a", "#2f9e6e", "#b9487f"),
@@ -38,7 +40,13 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        percent=percent, number=number, ms=ms, duration=duration, short=short, thousands=thousands
+        percent=percent,
+        number=number,
+        ms=ms,
+        duration=duration,
+        short=short,
+        thousands=thousands,
+        modelled_error=modelled_error,
     )
     return environment
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rocm_perf_lab.errors import plain
+from rocm_perf_lab.report.modelled_error import modelled_error
 from rocm_perf_lab.report.names import short_name, short_names
 from rocm_perf_lab.report.thread_trace import thread_trace_line
 from rocm_perf_lab.report.units import milliseconds, percent, rate, value_with_unit
@@ -184,6 +185,8 @@ def _run_facts(profile: ProfileDocument) -> list[tuple[str, str]]:
         if "serialised" in profile.runtime_source:
             spread += ", serialised by counting"
         rows.append(("Runtime", f"{milliseconds(profile.runtime_ms)} of kernel time{spread}"))
+    if profile.modelled_error is not None:
+        rows.append(("Model error", modelled_error(profile.modelled_error)))
     if profile.host_wall_ms is not None:
         wall = f"{milliseconds(profile.host_wall_ms)}, whole program, by the host's clock"
         rows.append(("Host time", wall))

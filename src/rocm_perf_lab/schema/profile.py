@@ -8,6 +8,7 @@ from pydantic import Field
 
 from rocm_perf_lab.analyze.kernel_class import KernelClass
 from rocm_perf_lab.analyze.rules import RunLabel
+from rocm_perf_lab.arch.model_error import ErrorClass
 from rocm_perf_lab.schema.common import Document, Model
 from rocm_perf_lab.schema.occupancy import Occupancy
 from rocm_perf_lab.schema.roofline import MetricRow
@@ -170,6 +171,19 @@ class BottleneckSummary(Model):
     missing: list[str] = Field(default=[], description="what was not measured and would tell more")
 
 
+class ModelledError(Model):
+    """How far modelled times of this class are from published ones; a share of the measured."""
+
+    kind: ErrorClass = Field(description="by what limits the kernel or the run")
+    words: str = Field(description="the class in words")
+    validated: bool = Field(description="published times of such kernels were compared")
+    typical: float | None = Field(description="median error, without its sign; 0.05: 5 % off")
+    worst: float | None
+    rows: int = Field(description="published times compared")
+    source: str | None = Field(description="programs and device of those times")
+    reason: str | None = Field(description="why there is no figure")
+
+
 class KernelProfile(Model):
     kernel: KernelIdentity
     kind: KernelClass = Field(description="user, runtime (__amd_rocclr_*) or collective")
@@ -190,6 +204,9 @@ class KernelProfile(Model):
         default=None,
         description="of a modelled kernel, how much was simulated; the rest is extrapolated",
     )
+    modelled_error: ModelledError | None = Field(
+        default=None, description="of a launch's time; null on hardware"
+    )
     reasons: dict[str, str] = Field(default={}, description="field -> why it is null")
 
 
@@ -201,6 +218,11 @@ class ProfileDocument(Document):
         description="sum of (end - start) over the user's kernels, median over runs"
     )
     runtime_source: str
+    modelled_error: ModelledError | None = Field(
+        default=None,
+        description="of runtime_ms: the dominant kernel's, or that of many launches; "
+        "null on hardware",
+    )
     host_wall_ms: float | None = Field(
         default=None, description="only with --no-rocprof: host time of the whole program"
     )

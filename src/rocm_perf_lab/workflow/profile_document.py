@@ -9,11 +9,13 @@ from rocm_perf_lab.analyze.evidence import KernelAnalysis, access_remarks, gathe
 from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph
 from rocm_perf_lab.analyze.keys import KernelKey, possible
 from rocm_perf_lab.analyze.metrics_table import Row
+from rocm_perf_lab.analyze.modelled_error import kernel_error_class, run_error_class
 from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.run_time import PARTS, RunTime
 from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.model_error import ErrorClass, model_errors
 from rocm_perf_lab.schema import analysis, profile, roofline, thread_trace
 from rocm_perf_lab.schema.common import Provenance
 from rocm_perf_lab.schema.occupancy import Occupancy, to_occupancy
@@ -59,6 +61,7 @@ def profile_document(
             if findings.serialised
             else "dispatch timestamps"
         ),
+        modelled_error=_run_error(findings, dominant),
         stability=_stability(times.stability, findings.modelled) if times.stability else None,
         resources=dominant.resources,
         occupancy=dominant.occupancy,
@@ -129,8 +132,25 @@ def _kernel(
         critical_path=_critical_path(on_graph, findings.serialised),
         bottleneck=_bottleneck(judged),
         detailed_fraction=findings.detailed.get(times.name),
+        modelled_error=_error(findings, kernel_error_class(judged, model_errors())),
         reasons=reasons,
     )
+
+
+def _error(findings: Findings, kind: ErrorClass) -> profile.ModelledError | None:
+    if not findings.modelled:
+        return None
+    architecture = findings.gpu.architecture if findings.gpu else None
+    return profile.ModelledError.of(model_errors().of(kind, architecture))
+
+
+def _run_error(findings: Findings, dominant: profile.KernelProfile) -> profile.ModelledError | None:
+    if dominant.modelled_error is None:
+        return None
+    launches = sum(k.dispatches for k in findings.times.kernels)
+    run = findings.run_time.verdict.label if findings.run_time else None
+    kind = run_error_class(dominant.modelled_error.kind, launches, run, model_errors())
+    return _error(findings, kind)
 
 
 def _thread_trace(findings: Findings, dominant: str) -> thread_trace.ThreadTraceSummary | None:

@@ -1,0 +1,76 @@
+"""How far modelled kernel times are from published ones, by class: data/virtual/errors.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Literal, get_args
+
+from rocm_perf_lab.arch.load import parse
+
+ErrorClass = Literal[
+    "launch_bound", "memory", "latency", "many_launches", "compute", "lds", "matrix", "other"
+]
+ERROR_CLASSES: tuple[ErrorClass, ...] = get_args(ErrorClass)
+
+
+@dataclass(frozen=True)
+class ModelledError:
+    """Errors are absolute and relative to the measured time: 0.05 is 5 % off."""
+
+    kind: ErrorClass
+    words: str
+    validated: bool
+    typical: float | None  # median
+    worst: float | None
+    rows: int  # published times compared
+    source: str | None
+    reason: str | None  # why there is no figure
+
+
+@dataclass(frozen=True)
+class ModelErrors:
+    architectures: tuple[str, ...]  # of the devices whose times were compared
+    launch_floor_ns: int  # a kernel no longer than this is hidden by what its launch costs
+    sweep_launches: int  # the fewest launches of a published sweep
+    classes: Mapping[ErrorClass, ModelledError]
+
+    def of(self, kind: ErrorClass, architecture: str | None) -> ModelledError:
+        found = self.classes[kind]
+        if architecture in self.architectures or not found.validated:
+            return found
+        why = f"no published kernel times of {architecture or 'this GPU'} were compared"
+        return ModelledError(kind, found.words, False, None, None, 0, None, why)
+
+
+def _file(name: str) -> dict[str, Any]:
+    path = resources.files("rocm_perf_lab.arch") / "data" / "virtual" / name
+    return parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def model_errors() -> ModelErrors:
+    data, device = _file("errors.toml"), _file("timeline.toml")["device"]
+    return ModelErrors(
+        architectures=tuple(data["architectures"]),
+        launch_floor_ns=device["event_least_ns"]["value"] - device["event_pair_ns"]["value"],
+        sweep_launches=data["sweep_launches"],
+        classes={kind: _class(kind, data["classes"][kind]) for kind in ERROR_CLASSES},
+    )
+
+
+def _class(kind: ErrorClass, entry: Mapping[str, Any]) -> ModelledError:
+    if not entry["validated"]:
+        return ModelledError(kind, entry["words"], False, None, None, 0, None, entry["reason"])
+    return ModelledError(
+        kind,
+        entry["words"],
+        True,
+        entry["median_percent"] / 100,
+        entry["worst_percent"] / 100,
+        entry["rows"],
+        f"{', '.join(entry['programs'])}: {entry['source']}",
+        None,
+    )

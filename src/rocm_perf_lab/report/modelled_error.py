@@ -1,0 +1,15 @@
+"""What a modelled time is worth, in one sentence."""
+
+from __future__ import annotations
+
+from rocm_perf_lab.report.units import percent
+from rocm_perf_lab.schema.profile import ModelledError
+
+
+def modelled_error(error: ModelledError) -> str:
+    if not error.validated:
+        return f"not known; {error.words}: {error.reason}"
+    return (
+        f"typically {percent(error.typical)}, at worst {percent(error.worst)}; {error.words}: "
+        f"{error.rows} published times ({error.source})"
+    )
