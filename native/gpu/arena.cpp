@@ -28,6 +28,15 @@ void* reserve(uint64_t size) {
   return at;
 }
 
+// Whole pages go back to the host, the last one too: it is all of this piece's, for the gap behind it is
+// a page long.
+void clear(uint64_t begin, uint64_t end) {
+  const uint64_t first_page = std::min(round_up(begin, kPage), end), end_page = round_up(end, kPage);
+  std::memset(reinterpret_cast<void*>(begin), 0, first_page - begin);
+  if (end_page > first_page && first_page % kPage == 0)
+    madvise(reinterpret_cast<void*>(first_page), end_page - first_page, MADV_DONTNEED);
+}
+
 }  // namespace
 
 Arena::Arena(uint64_t largest) {
@@ -95,7 +104,21 @@ void* Arena::allocate(size_t size, size_t alignment) {
   const uint64_t bytes = round_up(std::max<size_t>(size, 1), 256);
   void* at = take(bytes + kGap, std::max<size_t>(alignment, 256));
   if (at) live_[reinterpret_cast<uint64_t>(at)] = bytes;
+  if (reinterpret_cast<uint64_t>(at) < dirty_end_ && at) clear(reinterpret_cast<uint64_t>(at), std::min(reinterpret_cast<uint64_t>(at) + bytes, dirty_end_));
   return at;
+}
+
+uint64_t Arena::piece_at(uint64_t address) const {
+  std::lock_guard lock(mutex_);
+  auto after = live_.upper_bound(address);
+  if (after == live_.begin()) return 0;
+  const auto& [start, bytes] = *std::prev(after);
+  return address < start + bytes ? start : 0;
+}
+
+void Arena::written_outside(uint64_t end) {
+  std::lock_guard lock(mutex_);
+  dirty_end_ = std::max(dirty_end_, end);
 }
 
 bool Arena::free(void* address) {
@@ -104,12 +127,8 @@ bool Arena::free(void* address) {
   if (it == live_.end()) return false;
   const uint64_t begin = it->first, size = it->second;
   live_.erase(it);
-  // Whole pages go back to the host; the last one is all ours, for the gap behind is a page long.
   static_assert(kGap >= kPage);
-  const uint64_t first_page = std::min(round_up(begin, kPage), begin + size), end_page = round_up(begin + size, kPage);
-  std::memset(reinterpret_cast<void*>(begin), 0, first_page - begin);
-  if (end_page > first_page && first_page % kPage == 0)
-    madvise(reinterpret_cast<void*>(first_page), end_page - first_page, MADV_DONTNEED);
+  clear(begin, begin + size);
   // Join with free neighbours so that a long-running program does not fragment the reservation.
   uint64_t from = begin, bytes = size + kGap;
   auto after = free_.lower_bound(from);

@@ -35,6 +35,9 @@ class Arena {
   // Gives the pages back to the host.
   bool free(void* address);
   bool contains(uint64_t address) const { return address >= base_ && address < end_; }
+  uint64_t piece_at(uint64_t address) const;  // the start of the piece given out that holds it, or 0
+  // Somebody wrote between pieces, up to `end`: what is given out from there is to be cleared.
+  void written_outside(uint64_t end);
 
  private:
   using Pieces = std::map<uint64_t, uint64_t>;  // address -> bytes
@@ -45,6 +48,7 @@ class Arena {
   mutable std::mutex mutex_;
   uint64_t base_ = 0, end_ = 0;
   uint64_t next_ = 0;  // where the search for a free piece begins: behind the last one given out
+  uint64_t dirty_end_ = 0;
   Pieces live_;        // without the gaps
   Pieces free_;        // with them; no two touch
 };

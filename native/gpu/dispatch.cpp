@@ -81,7 +81,7 @@ FaultReport report_of(const Launch& launch, WorkgroupContext& group, const Addre
 }  // namespace
 
 Dispatcher::Dispatcher(const DeviceModel& model, AddressSpace& memory)
-    : model_(model), memory_(memory), limits_(limits_from_environment()), scratch_(memory), models_(model), wanted_threads_(threads_from_environment()) {}
+    : model_(model), memory_(memory), limits_(limits_from_environment()), outside_(memory, limits_.bounds), scratch_(memory), models_(model), repeats_(limits_.bounds), wanted_threads_(threads_from_environment()) {}
 
 Dispatcher::~Dispatcher() {
   {
@@ -124,7 +124,7 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
   DispatchResult part;
   FaultReport fault;
   do {
-    if (starting && !group->start(active.launch, limits_, model_, span.begin++)) {
+    if (starting && !group->start(active.launch, limits_, model_, span.begin++, outside())) {
       no_scratch = true;
       --span.begin;
       break;
@@ -221,7 +221,7 @@ DispatchResult Dispatcher::run_observed(const Launch& launch, DispatchModel& mod
     const bool starting = next < launch.group_count && suspended.size() < limit;
     if (starting) {
       group = spare ? std::move(spare) : std::make_unique<WorkgroupContext>(scratch_);
-      if (!group->start(launch, limits_, model_, next)) {
+      if (!group->start(launch, limits_, model_, next, outside())) {
         result.ok = false;
         result.refused = true;
         result.fault.text = "rocm-perf: no scratch memory for kernel " + demangle(launch.kernel->name) + "\n";

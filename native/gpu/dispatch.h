@@ -34,10 +34,12 @@ class Dispatcher {
   bool step(Active& active, std::unique_lock<std::mutex>& lock);
   std::unique_ptr<WorkgroupContext> context();
   uint64_t resident_limit(const Launch& launch) const;
+  OutOfBounds* outside() { return limits_.bounds == Bounds::Strict ? nullptr : &outside_; }
 
   const DeviceModel& model_;
   AddressSpace& memory_;
   Limits limits_;
+  OutOfBounds outside_;
   ScratchPool scratch_;
   ModelState models_;
   Repeats repeats_;

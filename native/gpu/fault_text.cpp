@@ -37,6 +37,11 @@ std::string access(const Fault& fault) {
   return format("%s of %u byte%s", fault.write ? "write" : "read", fault.size, fault.size == 1 ? "" : "s");
 }
 
+// An offset into LDS or private memory; 32 bits, so that one below 0 is a very large one.
+std::string past(uint64_t offset) {
+  return offset < 1u << 31 ? format("offset %" PRIu64 ", past", offset) : format("%" PRIu64 " bytes before the start of", (uint64_t{1} << 32) - offset);
+}
+
 std::string headline(const Launch& launch, const Fault& fault, const GroupShape& shape, const Wave& wave) {
   switch (fault.kind) {
     case FaultKind::Unmapped: return access(fault) + format(" at 0x%" PRIx64 ", which is no memory of this device", fault.address);
@@ -44,9 +49,9 @@ std::string headline(const Launch& launch, const Fault& fault, const GroupShape&
     case FaultKind::ReadOnly: return access(fault) + format(" at 0x%" PRIx64 ", which is read-only", fault.address);
     case FaultKind::Misaligned: return access(fault) + format(" at 0x%" PRIx64 ", which is not aligned", fault.address);
     case FaultKind::LdsOutOfRange:
-      return access(fault) + format(" at LDS offset %" PRIu64 ", past the %u bytes this workgroup has", fault.address, launch.group_bytes);
+      return access(fault) + format(" at LDS %s the %u bytes this workgroup has", past(fault.address).c_str(), launch.group_bytes);
     case FaultKind::ScratchOutOfRange:
-      return access(fault) + format(" at private offset %" PRIu64 ", past the %u bytes a work-item has", fault.address, launch.private_bytes);
+      return access(fault) + format(" at private %s the %u bytes a work-item has", past(fault.address).c_str(), launch.private_bytes);
     case FaultKind::IllegalInstruction:
       return "an instruction this GPU does not have";
     case FaultKind::IllegalRegister: return format("a register past the %u vector registers of the kernel", wave.vgpr_count);
@@ -85,8 +90,8 @@ bool host_memory(uint64_t address) {
 
 // From the kernel's start; a function it calls may lie before it.
 std::string offset_text(uint64_t pc, const KernelSymbol& kernel) {
-  if (pc < kernel.entry) return format("   (0x%" PRIx64 " before the kernel's code)", kernel.entry - pc);
-  return format("   (code offset 0x%" PRIx64 ")", pc - kernel.entry);
+  if (pc < kernel.entry) return format("(0x%" PRIx64 " before the kernel's code)", kernel.entry - pc);
+  return format("(code offset 0x%" PRIx64 ")", pc - kernel.entry);
 }
 
 std::string near(const AddressSpace& memory, uint64_t address) {
@@ -96,7 +101,7 @@ std::string near(const AddressSpace& memory, uint64_t address) {
   const NearestRange found = memory.nearest(address);
   if (!found.found) return "no device memory is allocated";
   const Range& r = found.range;
-  const uint64_t size = r.end - r.base;
+  const uint64_t size = r.asked_end() - r.base;
   const std::string what = format("%" PRIu64 " bytes of %s at 0x%" PRIx64, size, kind_of(r.kind), r.base);
   if (found.freed) return format("%" PRIu64 " bytes into ", address - r.base) + what + ", freed";
   if (found.distance == 0) return format("%" PRIu64 " bytes into ", address - r.base) + what;
@@ -118,7 +123,7 @@ std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t w
     const std::string text = disassemble(reinterpret_cast<const void*>(fault.pc), program->end() - fault.pc, fault.pc, object.arch());
     uint32_t word;
     std::memcpy(&word, reinterpret_cast<const void*>(fault.pc), sizeof word);
-    line("instruction", (text.empty() ? format(".long 0x%08x", word) : text) + offset_text(fault.pc, *launch.kernel));
+    line("instruction", (text.empty() ? format(".long 0x%08x", word) : text) + "   " + offset_text(fault.pc, *launch.kernel));
   } else {
     line("instruction", format("at 0x%" PRIx64 ", outside the kernel's code", fault.pc));
   }
@@ -134,10 +139,25 @@ std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t w
   if (has_address(fault.kind)) line("nearest", near(memory, fault.address));
   if (fault.kind == FaultKind::InstructionLimit) line("limit", "set ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS to a higher number per wave, or to 0 for none");
   if (fault.kind == FaultKind::LdsOutOfRange)
-    line("note", "hardware reads 0 there and drops what is written; ROCM_PERF_VIRTUAL_BOUNDS=page lets it pass");
+    line("note", "hardware reads 0 there and drops what is written; --bounds report tells of it and goes on");
   if (fault.kind == FaultKind::BarrierDivergence)
     line("note", "hardware lets waves that have ended pass the barrier; ROCM_PERF_VIRTUAL_BARRIER=hardware does so too");
   return out;
+}
+
+OutsideText tell_outside(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Fault& fault, const AddressSpace& memory) {
+  const std::string source = launch.object->source_line(fault.pc);
+  const char* what = fault.kind == FaultKind::LdsOutOfRange ? " of LDS" : fault.kind == FaultKind::ScratchOutOfRange ? " of private memory" : "";
+  OutsideText text;
+  text.place = "kernel " + demangle(launch.kernel->name) + ", " +
+               (source.empty() ? "no line numbers (-g) " + offset_text(fault.pc, *launch.kernel) : source) + ", " + access(fault) + what;
+  if (fault.kind == FaultKind::LdsOutOfRange) text.first = format("%s the %u bytes this workgroup has", past(fault.address).c_str(), launch.group_bytes);
+  else if (fault.kind == FaultKind::ScratchOutOfRange) text.first = format("%s the %u bytes a work-item has", past(fault.address).c_str(), launch.private_bytes);
+  else text.first = near(memory, fault.address);
+  uint32_t item[3] = {0, 0, 0};
+  if (wave_number * kLanes + fault.lane < shape.items()) work_item(shape, wave_number * kLanes + fault.lane, item);
+  text.first += format("; workgroup (%u, %u, %u), work-item (%u, %u, %u)", shape.id[0], shape.id[1], shape.id[2], item[0], item[1], item[2]);
+  return text;
 }
 
 }  // namespace gpu

@@ -22,7 +22,7 @@ const AddressSpace::Snapshot* Footprint::view() const {
 
 bool Footprint::open(uint64_t address, uint64_t size, bool write) {
   const Range* real = memory_->find(address);
-  if (!real || size > real->end - address || !(write ? real->writable : real->readable)) return false;
+  if (!real || !real->holds(address, size, write) || !(write ? real->writable : real->readable)) return false;
   const size_t index = size_t(real - memory_->ranges.data());
   std::lock_guard lock(mutex_);
   const Range& known = views_.back()->ranges[index];

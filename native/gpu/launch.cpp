@@ -63,6 +63,7 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
   launch.vgpr_count = uint16_t((bits(d.rsrc1, 0, 6) + 1) * 8);
   launch.acc_offset = uint16_t(std::min<uint32_t>((bits(d.rsrc3, 0, 6) + 1) * 4, launch.vgpr_count));
   const residency::Limits& limits = *residency::find(model.architecture);
+  launch.group_bytes_taken = residency::lds_taken(limits, launch.group_bytes);
   launch.waves_per_simd = residency::waves_per_simd(limits, launch.vgpr_count, launch.kernel->sgpr_count);
   launch.groups_per_cu = residency::workgroups(limits, uint32_t(items), launch.vgpr_count, launch.kernel->sgpr_count, launch.group_bytes);
   if (launch.groups_per_cu == 0)

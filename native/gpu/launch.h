@@ -26,7 +26,7 @@ struct Launch {
 
   uint32_t groups[3] = {1, 1, 1};
   uint64_t group_count = 0;
-  uint32_t group_bytes = 0, private_bytes = 0;
+  uint32_t group_bytes = 0, group_bytes_taken = 0, private_bytes = 0;  // taken: of a compute unit's LDS, in whole granules
   uint16_t vgpr_count = 0, acc_offset = 0;
   uint32_t waves_per_simd = 0, groups_per_cu = 0;  // what the device holds of this kernel at once
   uint32_t mode = 0;

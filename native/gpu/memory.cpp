@@ -48,7 +48,7 @@ ByBase::const_iterator closest(const ByBase& ranges, uint64_t address) {
 
 int64_t distance(const Range& range, uint64_t address) {
   if (address < range.base) return -static_cast<int64_t>(range.base - address);
-  if (address >= range.end) return static_cast<int64_t>(address - range.end) + 1;
+  if (address >= range.asked_end()) return static_cast<int64_t>(address - range.asked_end()) + 1;
   return 0;
 }
 

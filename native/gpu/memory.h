@@ -18,6 +18,16 @@ struct Range {
   RangeKind kind = RangeKind::Vram;
   bool readable = true;
   bool writable = true;
+  // Bytes at the end that nobody asked for. They may be read, by an instruction that takes more than it
+  // needs; written are at most those of the last word, by an atomic on a part of it.
+  uint8_t slack = 0;
+
+  uint64_t asked_end() const { return end - slack; }
+  uint64_t end_for(bool write) const { return write ? asked_end() + slack % 4 : end; }
+  bool holds(uint64_t address, uint64_t size, bool write) const {
+    const uint64_t limit = end_for(write);
+    return address >= base && address < limit && size <= limit - address;
+  }
 };
 
 // Whether `address` is the word of a hostcall packet that a wave polls for the host's answer

@@ -11,12 +11,13 @@
 
 #include "content_hash.h"
 #include "launch.h"
+#include "out_of_bounds.h"
 
 namespace gpu {
 
 class Repeats {
  public:
-  Repeats();
+  explicit Repeats(Bounds bounds);
 
   enum class Plan : uint8_t { Run, Watch, Skip };
   // What to do with a launch that is about to begin. Where it may not be skipped, one that would be

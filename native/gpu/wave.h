@@ -35,6 +35,7 @@ struct Fault {
 enum class Stop : uint8_t { Barrier, End, Fault, Sleep, Budget };
 
 struct WorkgroupContext;  // LDS, barrier, ids: owned by dispatch.cpp
+class OutOfBounds;
 
 // What one memory instruction touched, filled only where Wave::access is set (observers).
 enum class Space : uint8_t { None, Global, Lds, Scratch, Scalar };
@@ -70,6 +71,9 @@ struct ClockReadings {
     return last = *next++;
   }
 };
+
+// Behind a workgroup's LDS and its zeros, for every lane: two places that are written and not read.
+inline constexpr uint32_t kLdsNowhere = kLanes * 32;
 
 struct alignas(64) Wave {
   // Rows 0..255 are v0..v255, rows 256..511 a0..a255. Rows below vgpr_count must be filled (or
@@ -108,7 +112,8 @@ struct alignas(64) Wave {
   const AddressSpace::Snapshot* memory;
   uint8_t* lds;
   uint32_t lds_bytes;
-  uint32_t lds_zeros;         // after them, zeros that may be read, as past the end on hardware
+  uint32_t lds_taken;         // with what an allocation of LDS is rounded up to
+  uint32_t lds_zeros;         // zeros after that: what may be read past the end as on hardware
   // This wave's private segment, dword-interleaved over lanes as hardware lays it out: byte `o`
   // of lane `l` is scratch[(o & ~3) * 64 + l * 4 + (o & 3)].
   uint8_t* scratch;
@@ -116,6 +121,7 @@ struct alignas(64) Wave {
   uint64_t shared_aperture;   // value of src_shared_base; 4 GiB, low half zero
   uint64_t private_aperture;  // value of src_private_base; 4 GiB, low half zero
   WorkgroupContext* group;
+  OutOfBounds* outside;       // set where accesses out of bounds need not end the wave
 
   Fault fault;
   uint64_t executed;            // wave-instructions

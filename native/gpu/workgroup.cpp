@@ -22,7 +22,6 @@ constexpr uint64_t kDefaultInstructions = 1'000'000'000;
 constexpr uint64_t kNap = 1000;
 // Sleeping is not always waiting for others, and another workgroup's registers are not in the cache.
 constexpr uint64_t kNapsBeforeYield = 16;
-constexpr uint32_t kLds = 64 << 10;  // of a compute unit
 // Library code reads an element ahead and drops it: so far past the end of the LDS, a read gives the 0
 // that hardware gives. Further out it is a fault.
 constexpr uint32_t kZeros = 64;
@@ -70,13 +69,12 @@ struct Interleaving {
 }  // namespace
 
 Limits limits_from_environment() {
-  Limits limits{kDefaultInstructions, true, 0};
+  Limits limits{kDefaultInstructions, true, bounds_from_environment()};
   if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS")) {
     char* end = nullptr;
     const unsigned long long value = std::strtoull(text, &end, 10);
     if (end != text && *end == 0) limits.instructions_per_wave = value;
   }
-  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_BOUNDS"); text && std::strcmp(text, "page") == 0) limits.lds_bytes = kLds;
   if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_BARRIER")) limits.strict_barrier = std::strcmp(text, "hardware") != 0;
   if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_WAVES")) limits.wave_order = uint32_t(std::strtoul(text, nullptr, 10));
   return limits;
@@ -121,7 +119,8 @@ WorkgroupContext::~WorkgroupContext() {
   if (scratch) scratch_pool.give(scratch, scratch_bytes);
 }
 
-bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t group_index) {
+bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t group_index, OutOfBounds* outside) {
+  launched = &launch;
   index = group_index;
   shape = shape_of(launch, index);
   live = shape.waves();
@@ -136,11 +135,10 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
     if (!scratch) return false;
     scratch_bytes = need;
   }
-  const uint32_t lds_bytes = std::max(launch.group_bytes, limits.lds_bytes);
-  lds.assign(lds_bytes + kZeros, 0);
+  lds.assign(launch.group_bytes_taken + kZeros + (outside ? kLdsNowhere : 0), 0);
   // What no wave wrote is left over from another workgroup, in LDS, scratch and registers: a NaN, or -1.
   const uint8_t leftover = limits.wave_order ? 0xFF : 0;
-  if (leftover) std::fill_n(lds.begin(), lds_bytes, leftover);
+  if (leftover) std::fill_n(lds.begin(), launch.group_bytes, leftover);
   if (leftover && need) std::memset(scratch, leftover, need);
   states.assign(live, State::Ready);
   writes.assign(live, 0);
@@ -158,11 +156,13 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
     std::memset(wave.vgpr[0], leftover, launch.acc_offset * sizeof wave.vgpr[0]);
     std::memset(wave.vgpr[kAccRow], leftover, (launch.vgpr_count - launch.acc_offset) * sizeof wave.vgpr[0]);
     wave.lds = lds.data();
-    wave.lds_bytes = lds_bytes;
+    wave.lds_bytes = launch.group_bytes;
+    wave.lds_taken = launch.group_bytes_taken;
     wave.lds_zeros = kZeros;
     wave.scratch = need ? scratch + per_wave * i : nullptr;
     wave.scratch_bytes_per_lane = launch.private_bytes;
     wave.group = this;
+    wave.outside = outside;
     start_wave(wave, launch, shape, i, index, model);
   }
   if (launch.footprint) see(launch.footprint->view());
@@ -211,7 +211,7 @@ bool WorkgroupContext::retry(Wave& wave, const Launch& launch, const AddressSpac
   auto now = memory.snapshot();
   if (now.get() == wave.memory) return false;
   const Range* range = now->find(wave.fault.address);
-  if (!range || range->end - wave.fault.address < wave.fault.size) return false;
+  if (!range || !range->holds(wave.fault.address, wave.fault.size, wave.fault.write)) return false;
   if (launch.footprint) launch.footprint->lose();
   fresh = std::move(now);
   see(fresh.get());

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "launch.h"
+#include "out_of_bounds.h"
 
 namespace gpu {
 
 struct Limits {
   uint64_t instructions_per_wave;  // 0: none
   bool strict_barrier;
-  uint32_t lds_bytes;  // what every workgroup has at least
+  Bounds bounds = Bounds::Strict;
   uint32_t wave_order = 0;  // 0: one after the other; else a seed of another interleaving
 };
 Limits limits_from_environment();
@@ -41,10 +42,11 @@ struct WorkgroupContext {
   WorkgroupContext& operator=(const WorkgroupContext&) = delete;
 
   // False when there is no scratch memory left for it.
-  bool start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t index);
+  bool start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t index, OutOfBounds* outside);
   // Runs until the end, a fault, or the workgroup only waits or has had its share.
   Result run(const Launch& launch, const Limits& limits, const AddressSpace& memory, const std::atomic<bool>& cancelled);
 
+  const Launch* launched = nullptr;
   uint64_t index = 0;
   GroupShape shape{};
   uint32_t faulted_wave = 0;

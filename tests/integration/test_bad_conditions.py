@@ -113,7 +113,7 @@ def test_control_characters_of_a_name_do_not_reach_the_terminal(tmp_path: Path) 
     [
         ("ROCM_PERF_VIRTUAL_THREADS", "abc", "a whole number from 1 to 1024"),
         ("ROCM_PERF_VIRTUAL_THREADS", "0", "a whole number from 1 to 1024"),
-        ("ROCM_PERF_VIRTUAL_BOUNDS", "pages", "strict or page"),
+        ("ROCM_PERF_VIRTUAL_BOUNDS", "pages", "strict, page or report"),
         ("ROCM_PERF_VIRTUAL_THREAD", "4", "did you mean ROCM_PERF_VIRTUAL_THREADS?"),
     ],
 )

@@ -52,7 +52,7 @@ API Harness* isa_new(const char* isa, const uint32_t* code, size_t words, uint32
   w.acc_offset = uint16_t(vgprs);
   w.memory = &h->memory;
   w.lds = h->lds.data();
-  w.lds_bytes = lds_bytes;
+  w.lds_bytes = w.lds_taken = lds_bytes;
   w.lds_zeros = 64;
   w.scratch = h->scratch.data();
   w.scratch_bytes_per_lane = scratch_bytes;

@@ -20,7 +20,7 @@ void lds_tell(Wave& w, const u32* first, const u32* second, u32 size, bool write
 // Where kernels of rocBLAS read to clear a register: hardware gives 0 past the end of the LDS.
 constexpr u32 kNowhere = 0xf00000;
 
-bool lds_check(Wave& w, const Inst* i, u32 offset, u32 size, bool write, u32* address) {
+bool lds_check(Wave& w, const Inst* i, u32 offset, u32 size, bool write, u32* address, u32 second) {
   const u32* v = row(w, i->src[0].code);
   u32 high = 0;
   if (GPU_LIKELY(w.exec == ~u64(0))) {
@@ -41,8 +41,14 @@ bool lds_check(Wave& w, const Inst* i, u32 offset, u32 size, bool write, u32* ad
     const int l = __builtin_ctzll(m);
     if (u64(address[l]) + size <= w.lds_bytes) continue;
     if (!write) {
-      if (address[l] - kNowhere < 0x10000) address[l] = w.lds_bytes;
-      if (u64(address[l]) + size <= u64(w.lds_bytes) + w.lds_zeros) continue;
+      if (address[l] - kNowhere < 0x10000) address[l] = w.lds_taken;
+      if (u64(address[l]) + size <= u64(w.lds_bytes) + w.lds_zeros || address[l] == w.lds_taken) continue;
+    }
+    if (passes(w, i, FaultKind::LdsOutOfRange, address[l], size, l, write)) {
+      if (u64(address[l]) + size <= w.lds_taken) continue;
+      address[l] = w.lds_taken + w.lds_zeros + 32u * unsigned(l) + second;
+      memset(w.lds + address[l], 0, 16);
+      continue;
     }
     fault(w, i, FaultKind::LdsOutOfRange, address[l], size, l, write);
     return false;
@@ -107,7 +113,13 @@ const Inst* ds_addtid(Wave& w, const Inst* i, bool write) {
   for (u64 m = w.exec; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
     const u32 at_ = base + 4u * unsigned(l);
-    if (at_ + 4 > w.lds_bytes) return fault(w, i, FaultKind::LdsOutOfRange, at_, 4, l, write);
+    if (at_ + 4 > w.lds_bytes) {
+      if (!passes(w, i, FaultKind::LdsOutOfRange, at_, 4, l, write)) return fault(w, i, FaultKind::LdsOutOfRange, at_, 4, l, write);
+      if (at_ + 4 > w.lds_taken) {
+        if (!write) row(w, i->dst)[l] = 0;
+        continue;
+      }
+    }
     if (write) memcpy(w.lds + at_, &row(w, i->src[1].code)[l], 4);
     else memcpy(&row(w, i->dst)[l], w.lds + at_, 4);
   }
@@ -116,11 +128,13 @@ const Inst* ds_addtid(Wave& w, const Inst* i, bool write) {
 
 const Inst* ds_append_by(Wave& w, const Inst* i, bool up) {
   const u32 at_ = u32(i->imm) + (w.m0 >> 16), count = u32(__builtin_popcountll(w.exec));
-  if (at_ + 4 > w.lds_bytes) return fault(w, i, FaultKind::LdsOutOfRange, at_, 4, 0, true);
-  u32 old;
-  memcpy(&old, w.lds + at_, 4);
-  const u32 neu = up ? old + count : old - count;
-  memcpy(w.lds + at_, &neu, 4);
+  u32 old = 0;
+  if (at_ + 4 > w.lds_bytes && !passes(w, i, FaultKind::LdsOutOfRange, at_, 4, 0, true)) return fault(w, i, FaultKind::LdsOutOfRange, at_, 4, 0, true);
+  if (at_ + 4 <= w.lds_taken) {
+    memcpy(&old, w.lds + at_, 4);
+    const u32 neu = up ? old + count : old - count;
+    memcpy(w.lds + at_, &neu, 4);
+  }
   alignas(64) u32 out[64];
   splat(out, old);
   blend(w, row(w, i->dst), out, w.exec);

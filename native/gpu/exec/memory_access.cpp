@@ -4,10 +4,11 @@ namespace gpu::GPU_EXEC_NS {
 
 u8* global_byte(Wave& w, const Inst* i, u64 address, u32 size, bool write, int lane) {
   Range& known = range_of(w, i);
-  if (GPU_LIKELY(address >= known.base && address < known.end && size <= known.end - address && (write ? known.writable : known.readable)))
+  if (GPU_LIKELY(known.holds(address, size, write) && (write ? known.writable : known.readable)))
     return reinterpret_cast<u8*>(address);
   const Range* r = w.memory ? w.memory->find(address) : nullptr;
-  if (!r || size > r->end - address) {
+  if (!r || !r->holds(address, size, write)) {
+    if (passes(w, i, FaultKind::Unmapped, address, size, lane, write)) return reinterpret_cast<u8*>(address);
     fault(w, i, FaultKind::Unmapped, address, size, lane, write);
     return nullptr;
   }
@@ -68,7 +69,7 @@ bool check(Wave& w, const Inst* i, Access& a, u32 size, bool write, u32 align) {
       high = a.address[l] > high ? a.address[l] : high;
     }
     const Range& r = range_of(w, i);
-    if (low >= r.base && high < r.end && size <= r.end - high && (write ? r.writable : r.readable)) return true;
+    if (const u64 end = r.end_for(write); low >= r.base && high < end && size <= end - high && (write ? r.writable : r.readable)) return true;
   }
   for (u64 m = plain; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
@@ -76,17 +77,21 @@ bool check(Wave& w, const Inst* i, Access& a, u32 size, bool write, u32 align) {
   }
   for (u64 m = a.mask & a.lds; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
-    if (a.address[l] + size > w.lds_bytes) {
+    if (a.address[l] + size <= w.lds_bytes) continue;
+    if (!passes(w, i, FaultKind::LdsOutOfRange, a.address[l], size, l, write)) {
       fault(w, i, FaultKind::LdsOutOfRange, a.address[l], size, l, write);
       return false;
     }
+    if (a.address[l] + size > w.lds_taken) a.drop(l);
   }
   for (u64 m = a.mask & a.scratch; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
-    if (a.address[l] + size > w.scratch_bytes_per_lane) {
+    if (a.address[l] + size <= w.scratch_bytes_per_lane) continue;
+    if (!passes(w, i, FaultKind::ScratchOutOfRange, a.address[l], size, l, write)) {
       fault(w, i, FaultKind::ScratchOutOfRange, a.address[l], size, l, write);
       return false;
     }
+    a.drop(l);
   }
   return true;
 }
@@ -100,8 +105,8 @@ bool in_one_range(Wave& w, const Inst* i, u64 base, const u32* offset, const u32
   p = {reinterpret_cast<u8*>(base), offset, w.exec};
   Range& known = range_of(w, i);
   const auto holds = [&](const Range& r) {
-    const u64 low = r.base > base ? r.base - base : 0, end = r.end - size;
-    if (low > UINT32_MAX || r.end < size || end < base + low || base + low < base || !(write ? r.writable : r.readable)) return false;
+    const u64 low = r.base > base ? r.base - base : 0, end = r.end_for(write) - size;
+    if (low > UINT32_MAX || r.end_for(write) < size || end < base + low || base + low < base || !(write ? r.writable : r.readable)) return false;
     const u64 room = end - base - low, most = UINT32_MAX - low;
     return rows_within(w, p, size, {u32(low), u32(room < most ? room : most), align ? align - 1 : 0, high, same});
   };
@@ -263,10 +268,7 @@ bool BufferAddress::form(Wave& w, const Inst* i, Access& a) {
       out = stride == 0 || !i->idxen ? offset + soffset + bytes > records : index >= records || offset + bytes > stride;
     }
     a.address[l] = base + at_ + soffset;
-    if (out) {
-      a.mask &= ~(u64(1) << l);
-      a.zero |= u64(1) << l;
-    }
+    if (out) a.drop(l);
   }
   return true;
 }

@@ -12,7 +12,11 @@ struct Access {
   u64 mask = 0;          // lanes that access memory
   u64 lds = 0;           // FLAT: lanes in the shared aperture; address is then the LDS offset
   u64 scratch = 0;       // lanes in scratch; address is then the lane's offset
-  u64 zero = 0;          // buffer loads out of range: the lane reads 0
+  u64 zero = 0;          // out of range: the lane reads 0
+  void drop(int l) {
+    mask &= ~(u64(1) << l);
+    zero |= u64(1) << l;
+  }
 };
 
 // How an encoding forms addresses. `place` serves the usual case, all lanes within one range that
@@ -134,7 +138,10 @@ GPU_INLINE const Inst* load_lds(Wave& w, const Inst* i) {
   for (u64 m = a.mask; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
     const u64 to = base + 4u * unsigned(l);
-    if (to + 4 > w.lds_bytes) return fault(w, i, FaultKind::LdsOutOfRange, to, 4, l, true);
+    if (to + 4 > w.lds_bytes) {
+      if (!passes(w, i, FaultKind::LdsOutOfRange, to, 4, l, true)) return fault(w, i, FaultKind::LdsOutOfRange, to, 4, l, true);
+      if (to + 4 > w.lds_taken) continue;
+    }
     u8 bytes[16];
     if ((a.scratch >> l) & 1) copy_from_scratch(w, l, a.address[l], bytes, E::size);
     else memcpy(bytes, reinterpret_cast<const u8*>(a.address[l]), E::size);
@@ -165,6 +172,8 @@ GPU_NOINLINE const Inst* atomic_any(Wave& w, const Inst* i) {
   if (!Address::form(w, i, a) || !check(w, i, a, sizeof(T), true, sizeof(T))) return nullptr;
   const u32* s = row(w, i->src[1].code);
   u32* d = i->glc ? row(w, i->dst) : nullptr;
+  for (u64 z = d ? a.zero : 0; z; z &= z - 1)
+    for (int r = 0; r < regs; ++r) d[64 * r + __builtin_ctzll(z)] = 0;
   for (u64 m = a.mask; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
     const u64 bit = u64(1) << l;

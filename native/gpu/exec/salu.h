@@ -1,6 +1,7 @@
 // Scalar instructions, control flow, and what stops a wave.
 #pragma once
 
+#include "../out_of_bounds.h"
 #include "valu.h"
 
 namespace gpu::GPU_EXEC_NS {
@@ -38,6 +39,11 @@ GPU_NOINLINE inline const Inst* fault(Wave& w, const Inst* i, FaultKind kind, u6
                                       bool write = false) {
   w.fault = Fault{kind, i->pc, address, size, u8(lane), write, 0};
   return stop(w, Stop::Fault, i->pc);
+}
+
+// Whether an access out of bounds goes on as on hardware; else it is a fault.
+GPU_NOINLINE inline bool passes(Wave& w, const Inst* i, FaultKind kind, u64 address, u32 size, int lane, bool write) {
+  return w.outside && w.outside->passes(w, Fault{kind, i->pc, address, size, u8(lane), write, 0});
 }
 
 inline const Inst* nothing(Wave&, const Inst* i) { return next(i); }

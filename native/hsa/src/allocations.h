@@ -32,9 +32,5 @@ class Allocations {
 };
 Allocations& allocations();
 
-// Where a range ends for the device: at the size asked for, rounded up to what one instruction of
-// the compiler may read beyond it; to whole pages, as on hardware, with ROCM_PERF_VIRTUAL_BOUNDS=page.
-uint64_t visible_bytes(uint64_t size);
-
 // Copy from memory mapped by handle; false: it is not, and nothing was copied.
 bool read_vmem(void* to, const void* from, size_t size);

@@ -15,14 +15,6 @@ Allocations& allocations() {
   return *instance;
 }
 
-uint64_t visible_bytes(uint64_t size) {
-  static const bool pages = [] {
-    const char* text = std::getenv("ROCM_PERF_VIRTUAL_BOUNDS");
-    return text && std::strcmp(text, "page") == 0;
-  }();
-  return gpu::round_up(size, pages ? gpu::kPage : 16);
-}
-
 void forget_allocations() {
   std::lock_guard lock(allocations().mutex);
   for (auto& [base, allocation] : allocations().by_base) {
@@ -42,6 +34,13 @@ bool copy_allowed(const void* address, size_t size) {
 
 namespace {
 
+// What the device sees of memory from `base` to `end`: as far as one instruction of the compiler may read
+// beyond it, but not past `limit`.
+gpu::Range visible(uint64_t base, uint64_t end, uint64_t limit, gpu::RangeKind kind) {
+  const uint64_t seen = std::max(end, std::min(gpu::round_up(end, 16), limit));
+  return {base, seen, kind, true, true, uint8_t(seen - end)};
+}
+
 hsa_status_t allocate(Pool& pool, size_t size, void** address) {
   Runtime* runtime = Runtime::get();
   if (!pool.allocatable()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
@@ -59,7 +58,7 @@ hsa_status_t allocate(Pool& pool, size_t size, void** address) {
     Allocation& entry = allocations().by_base[base];
     entry = {HSA_EXT_POINTER_TYPE_HSA, base, size, charged, pool.agent, &pool, nullptr, 0, {}};
   }
-  Runtime::memory().add({base, base + visible_bytes(size), pool.range_kind(), true, true});
+  Runtime::memory().add(visible(base, base + size, UINT64_MAX, pool.range_kind()));
   *address = at;
   return HSA_STATUS_SUCCESS;
 }
@@ -97,9 +96,8 @@ hsa_status_t lock_host(void* host, size_t size, void** device) {
     entry = {HSA_EXT_POINTER_TYPE_LOCKED, base, size, 0, &runtime->cpu(), runtime->cpu().pools.front().get(), nullptr, entry.locks + 1, {}};
     // The device sees as far as it does of its own memory, but not into what is registered next.
     const auto next = allocations().by_base.upper_bound(base);
-    const uint64_t end = visible_bytes(base + size);  // its start may be anywhere
     const uint64_t limit = next == allocations().by_base.end() ? UINT64_MAX : next->first;
-    Runtime::memory().add({base, std::max(base + size, std::min(end, limit)), gpu::RangeKind::HostPinned, true, true});
+    Runtime::memory().add(visible(base, base + size, limit, gpu::RangeKind::HostPinned));
   }
   *device = host;
   return HSA_STATUS_SUCCESS;

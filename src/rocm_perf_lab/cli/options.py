@@ -25,6 +25,7 @@ class Select(str, Enum):
 class Bounds(str, Enum):
     strict = "strict"
     page = "page"
+    report = "report"
 
 
 class Timing(str, Enum):
@@ -74,8 +75,8 @@ BoundsOption = Annotated[
     Bounds | None,
     typer.Option(
         "--bounds",
-        help="Where an allocation ends on the virtual GPU: strict, at its last byte; page, where "
-        "hardware would notice.",
+        help="Accesses out of bounds on the virtual GPU. strict: a fault at an allocation's last "
+        "byte; page: one where hardware would notice; report: as page, and each place is told once.",
         show_default=False,
     ),
 ]

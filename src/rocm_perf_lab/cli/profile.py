@@ -39,6 +39,7 @@ EXAMPLES = examples(
     "rocm-perf profile ./app",
     "rocm-perf profile ./app --size 4096",
     "rocm-perf profile --att --kernel gemm ./app -- --size 4096",
+    "rocm-perf profile --bounds report ./app",
     "rocm-perf profile --json ./app > profile.json",
 )
 

@@ -24,7 +24,7 @@ from rocm_perf_lab.errors import BadInput
 EXAMPLES = examples(
     "rocm-perf run ./app --size 4096",
     "rocm-perf run --device virtual:mi250x ./app",
-    "rocm-perf run --bounds page ./app",
+    "rocm-perf run --bounds report ./app",
     "rocm-perf run --timing model ./benchmark",
 )
 

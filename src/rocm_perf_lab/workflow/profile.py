@@ -14,7 +14,7 @@ from rocm_perf_lab.analyze import graph, runtime
 from rocm_perf_lab.analyze.runtime import stability
 from rocm_perf_lab.arch.counters import counter_groups
 from rocm_perf_lab.arch.load import lookup
-from rocm_perf_lab.collect import passes, rocprofv3
+from rocm_perf_lab.collect import findings, passes, rocprofv3
 from rocm_perf_lab.device.target import Target, choose
 from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.schema.common import DeviceInfo
@@ -97,12 +97,15 @@ def profile_so_far(options: Options, folder: Path, tell: Tell = lambda _: None) 
     device = DeviceInfo(kind=target.kind, name=target.product, architecture=target.architecture)
     triton = folder / "triton"
     triton.mkdir()
+    found_wrong = folder / "findings"
+    found_wrong.mkdir()
     job = passes.Job(
         program=(program, *options.arguments),
         folder=folder,
         environment={
             **target.environment,
             **_triton_environment(triton, target.environment),
+            findings.VARIABLE: str(found_wrong.resolve()),
             **options.environment,
         },
         timeout_s=options.timeout_s,
@@ -123,6 +126,7 @@ def profile_so_far(options: Options, folder: Path, tell: Tell = lambda _: None) 
             raise
         stopped = stop
         got.notes.append(_incomplete(stop, options, got))
+    got.notes += findings.notes(found_wrong)
     if not options.rocprof:
         wall = stability(np.array(got.wall_ms))
         origin = provenance([], None, None, started, platform.node(), device=device)
