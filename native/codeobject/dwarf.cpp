@@ -1,74 +1,15 @@
 #include "dwarf.h"
 
 #include <algorithm>
-#include <cstring>
 #include <tuple>
+
+#include "dwarf_cursor.h"
 
 namespace codeobject::dwarf {
 namespace {
 
-using Bytes = std::span<const uint8_t>;
-
-// Reads past the end give zeros and set `bad`; callers look at it once per unit.
-struct Cursor {
-  Bytes bytes;
-  uint64_t at = 0;
-  bool bad = false;
-
-  uint64_t fixed(unsigned size) {
-    if (bytes.size() - std::min<uint64_t>(at, bytes.size()) < size) {
-      bad = true;
-      at = bytes.size();
-      return 0;
-    }
-    uint64_t value = 0;
-    std::memcpy(&value, bytes.data() + at, size);
-    at += size;
-    return value;
-  }
-  uint64_t uleb() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; !bad; shift += 7) {
-      const uint64_t byte = fixed(1);
-      if (shift < 64) value |= (byte & 127) << shift;
-      if (!(byte & 128)) break;
-    }
-    return value;
-  }
-  int64_t sleb() {
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint64_t byte = 0;
-    do {
-      byte = fixed(1);
-      if (shift < 64) value |= (byte & 127) << shift;
-      shift += 7;
-    } while ((byte & 128) && !bad);
-    if ((byte & 64) && shift < 64) value |= ~uint64_t{0} << shift;
-    return int64_t(value);
-  }
-  std::string text() {
-    std::string out;
-    while (at < bytes.size() && bytes[at]) out += char(bytes[at++]);
-    if (at >= bytes.size()) bad = true;
-    ++at;
-    return out;
-  }
-  void skip(uint64_t count) {
-    if (count > bytes.size() - std::min<uint64_t>(at, bytes.size())) {
-      bad = true;
-      at = bytes.size();
-    } else {
-      at += count;
-    }
-  }
-};
-
-std::string text_in(Bytes table, uint64_t at) {
-  if (at >= table.size()) return {};
-  const char* start = reinterpret_cast<const char*>(table.data()) + at;
-  return {start, strnlen(start, table.size() - at)};
-}
+// Addresses of code that the linker left out are -1 and what follows.
+constexpr uint64_t kNowhere = uint64_t{1} << 63;
 
 std::string join(const std::string& folder, const std::string& name) {
   return folder.empty() || name.starts_with('/') ? name : folder + "/" + name;
@@ -76,7 +17,11 @@ std::string join(const std::string& folder, const std::string& name) {
 
 class Unit {
  public:
-  Unit(Bytes line_str, Bytes str, LineTable& table) : line_str_(line_str), str_(str), table_(table) {}
+  Unit(const DebugSections& sections, const std::string& folder, LineTable& table)
+      : line_str_(sections.line_str), str_(sections.str), folder_(folder), table_(table) {}
+
+  // The number a unit gives a file -> index into the table's files.
+  const std::vector<uint32_t>& files() const { return file_of_; }
 
   void read(Cursor unit, unsigned offset_size) {
     offset_size_ = offset_size;
@@ -101,8 +46,8 @@ class Unit {
 
  private:
   void files_v2(Cursor& in) {
-    std::vector<std::string> folders{""};
-    for (std::string name = in.text(); !name.empty() && !in.bad; name = in.text()) folders.push_back(name);
+    std::vector<std::string> folders{folder_};
+    for (std::string name = in.text(); !name.empty() && !in.bad; name = in.text()) folders.push_back(join(folder_, name));
     file_of_.push_back(0);
     for (std::string name = in.text(); !name.empty() && !in.bad; name = in.text()) {
       const uint64_t folder = in.uleb();
@@ -160,9 +105,10 @@ class Unit {
 
   void run(Cursor& in) {
     Row row{0, 1, 1, 0, false};
-    auto reset = [&] { row = {0, 1, 1, 0, false}; };
+    bool dropped = false;  // code that the linker left out
+    auto reset = [&] { row = {0, 1, 1, 0, false}, dropped = false; };
     auto emit = [&](bool end) {
-      if (file_of_.empty()) return;
+      if (file_of_.empty() || row.address >= kNowhere || dropped) return;
       const uint32_t file = row.file < file_of_.size() ? file_of_[row.file] : file_of_[0];
       table_.rows.push_back({row.address, file, row.line, uint32_t(table_.rows.size()), end});
     };
@@ -178,7 +124,7 @@ class Unit {
         if (size == 0) continue;
         const uint64_t code = in.fixed(1);
         if (code == 1) { emit(true); reset(); }
-        if (code == 2) row.address = in.fixed(unsigned(std::min<uint64_t>(size - 1, 8)));
+        if (code == 2) row.address = in.fixed(unsigned(std::min<uint64_t>(size - 1, 8))), dropped = row.address >= kNowhere;
         in.at = next;
       } else {
         switch (op) {
@@ -196,6 +142,7 @@ class Unit {
   }
 
   Bytes line_str_, str_;
+  const std::string& folder_;
   LineTable& table_;
   uint64_t version_ = 0, min_length_ = 1, default_is_stmt_ = 0;
   unsigned offset_size_ = 4, line_range_ = 1, opcode_base_ = 1;
@@ -206,15 +153,20 @@ class Unit {
 
 }  // namespace
 
-LineTable read_lines(Bytes debug_line, Bytes debug_line_str, Bytes debug_str) {
+LineTable read_lines(const DebugSections& sections, const std::map<uint64_t, std::string>& folders) {
+  static const std::string none;
   LineTable table;
-  Cursor in{debug_line};
-  while (in.at < debug_line.size() && !in.bad) {
+  Cursor in{sections.line};
+  while (in.at < in.bytes.size() && !in.bad) {
+    const uint64_t start = in.at;
     uint64_t length = in.fixed(4);
     unsigned offset_size = 4;
     if (length == 0xffffffff) length = in.fixed(8), offset_size = 8;
-    if (in.bad || length > debug_line.size() - in.at) break;
-    Unit(debug_line_str, debug_str, table).read(Cursor{debug_line.subspan(in.at, length)}, offset_size);
+    if (in.bad || length > in.bytes.size() - in.at) break;
+    const auto folder = folders.find(start);
+    Unit unit(sections, folder == folders.end() ? none : folder->second, table);
+    unit.read(Cursor{in.bytes.subspan(in.at, length)}, offset_size);
+    table.units[start] = unit.files();
     in.skip(length);
   }
   std::sort(table.rows.begin(), table.rows.end(), [](const Row& a, const Row& b) {
@@ -223,16 +175,18 @@ LineTable read_lines(Bytes debug_line, Bytes debug_line_str, Bytes debug_str) {
   return table;
 }
 
-std::string LineTable::at(uint64_t address) const {
+const Row* LineTable::find(uint64_t address) const {
   auto after = std::upper_bound(rows.begin(), rows.end(), address,
                                 [](uint64_t a, const Row& row) { return a < row.address; });
-  // Line 0 is code the compiler made up: the line before it is the best there is to say.
-  while (after != rows.begin()) {
-    --after;
-    if (after->end) return {};
-    if (after->line) return files[after->file] + ":" + std::to_string(after->line);
+  return after == rows.begin() || (after - 1)->end ? nullptr : &*(after - 1);
+}
+
+const Row* LineTable::with_line(uint64_t address) const {
+  for (const Row* row = find(address); row && !row->end; --row) {
+    if (row->line) return row;
+    if (row == rows.data()) break;
   }
-  return {};
+  return nullptr;
 }
 
 }  // namespace codeobject::dwarf

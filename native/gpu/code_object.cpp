@@ -214,17 +214,14 @@ std::string CodeObject::function_at(uint64_t pc) const {
   return {};
 }
 
-std::string CodeObject::source_line(uint64_t pc) const {
-  std::lock_guard lock(lines_mutex_);
-  if (!lines_) {
+codeobject::Sources::Place CodeObject::source(uint64_t pc) const {
+  std::lock_guard lock(sources_mutex_);
+  if (!sources_) {
     std::string ignored;
-    lines_.emplace();
-    if (auto file = elf::parse(image_, ignored)) {
-      auto data = [&](std::string_view name) { const elf::Section* s = file->section(name); return s ? s->data : elf::Bytes{}; };
-      *lines_ = dwarf::read_lines(data(".debug_line"), data(".debug_line_str"), data(".debug_str"));
-    }
+    const auto file = elf::parse(image_, ignored);
+    sources_.emplace(file ? *file : elf::File{});
   }
-  return lines_->at(pc - base_ + first_address_);
+  return sources_->place(pc - base_ + first_address_);
 }
 
 }  // namespace gpu

@@ -5,15 +5,14 @@
 #include <mutex>
 #include <optional>
 
-#include "codeobject/dwarf.h"
 #include "codeobject/elf.h"
+#include "codeobject/source.h"
 #include "exec.h"
 #include "gpu.h"
 
 namespace gpu {
 
 namespace elf = codeobject::elf;
-namespace dwarf = codeobject::dwarf;
 
 class CodeObject final : public LoadedCodeObject {
  public:
@@ -31,7 +30,7 @@ class CodeObject final : public LoadedCodeObject {
   const std::vector<Range>& segments() const override { return segments_; }
   const std::vector<std::string>& undefined() const override { return undefined_; }
   void define(std::string_view name, uint64_t address) override;
-  std::string source_line(uint64_t pc) const override;
+  codeobject::Sources::Place source(uint64_t pc) const;
 
   const KernelSymbol* kernel(uint64_t descriptor) const;
   std::string function_at(uint64_t pc) const;  // the symbol that holds pc, demangled, or ""
@@ -61,8 +60,8 @@ class CodeObject final : public LoadedCodeObject {
   std::vector<Function> functions_;
   std::vector<std::string> undefined_;
   std::vector<Pending> pending_;
-  mutable std::mutex lines_mutex_;
-  mutable std::optional<dwarf::LineTable> lines_;
+  mutable std::mutex sources_mutex_;
+  mutable std::optional<codeobject::Sources> sources_;
 };
 
 std::string demangle(const std::string& name);  // for a person: printable characters only

@@ -94,6 +94,14 @@ std::string offset_text(uint64_t pc, const KernelSymbol& kernel) {
   return format("(code offset 0x%" PRIx64 ")", pc - kernel.entry);
 }
 
+// The program's own line, and what of a header was inlined there.
+std::string source_text(const codeobject::Sources::Place& place) {
+  std::string out = codeobject::told(place.own);
+  if (codeobject::told(place.innermost) == out) return out;
+  const std::string inner = codeobject::told(place.innermost), function = place.innermost.function;
+  return out + " (inlined: " + (function.empty() ? "" : function + ", ") + inner.substr(inner.rfind('/') + 1) + ")";
+}
+
 std::string near(const AddressSpace& memory, uint64_t address) {
   if (address < 4096) return "a null pointer, or an offset from one";
   if (host_memory(address))
@@ -129,7 +137,7 @@ std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t w
   }
   const std::string function = object.function_at(fault.pc);
   if (function != demangle(launch.kernel->name)) line("function", function);
-  line("source", object.source_line(fault.pc));
+  line("source", source_text(object.source(fault.pc)));
   const uint32_t lane = has_lane(fault.kind) ? fault.lane : 0;
   uint32_t item[3] = {0, 0, 0};
   if (wave_number * kLanes + lane < shape.items()) work_item(shape, wave_number * kLanes + lane, item);
@@ -146,7 +154,7 @@ std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t w
 }
 
 OutsideText tell_outside(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Fault& fault, const AddressSpace& memory) {
-  const std::string source = launch.object->source_line(fault.pc);
+  const std::string source = codeobject::told(launch.object->source(fault.pc).own);
   const char* what = fault.kind == FaultKind::LdsOutOfRange ? " of LDS" : fault.kind == FaultKind::ScratchOutOfRange ? " of private memory" : "";
   OutsideText text;
   text.place = "kernel " + demangle(launch.kernel->name) + ", " +

@@ -58,8 +58,6 @@ class LoadedCodeObject {
   // The variables that must be defined before the object can run, by name.
   virtual const std::vector<std::string>& undefined() const = 0;
   virtual void define(std::string_view name, uint64_t address) = 0;
-  // "file.hip:12" where the object carries DWARF line tables, else empty.
-  virtual std::string source_line(uint64_t pc) const = 0;
 };
 
 struct LoadError { std::string message; bool wrong_isa = false; };

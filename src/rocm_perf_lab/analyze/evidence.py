@@ -19,6 +19,7 @@ from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.analyze.triton_advice import advice
 from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy
+from rocm_perf_lab.trace.library_code import told
 from rocm_perf_lab.trace.model import IndexColumn, Trace
 
 TRACE = "kernel trace"
@@ -107,7 +108,7 @@ def access_remarks(att: ThreadTraceFinding) -> tuple[str, ...]:
     """Sentences about the loads of a thread trace that cost most."""
     found = []
     for access in (a for a in att.accesses if a.share >= _WORTH_A_WORD):
-        where = f" ({access.source})" if access.source else ""
+        where = f" ({told(access.source)})" if access.source else ""
         found.append(
             f"{' and '.join(access.kinds)} load {access.isa.split(None, 1)[0]}{where}, "
             f"{100 * access.share:.1f} % of the waves' time: {access.remark}"

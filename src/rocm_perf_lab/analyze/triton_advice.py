@@ -10,6 +10,7 @@ from __future__ import annotations
 from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch.occupancy import Occupancy
+from rocm_perf_lab.trace.library_code import told
 from rocm_perf_lab.trace.model import KernelSymbol
 from rocm_perf_lab.trace.triton_log import parameters_of
 
@@ -59,7 +60,7 @@ def advice(
         )
     narrow = [a for a in att.accesses if "narrow" in a.kinds] if att else []
     if narrow and narrow[0].share >= _WORTH_A_WORD:
-        where = f" ({narrow[0].source})" if narrow[0].source else ""
+        where = f" ({told(narrow[0].source)})" if narrow[0].source else ""
         found.append(
             f"{narrow[0].isa.split(None, 1)[0]}{where} loads less than 16 bytes a lane. Let the "
             "fastest dimension be contiguous and its block a multiple of 16 bytes, or say so with "

@@ -11,6 +11,7 @@ import typer
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Json, KernelRegex
 from rocm_perf_lab.errors import plain
+from rocm_perf_lab.trace.library_code import told
 
 if TYPE_CHECKING:
     from rocm_perf_lab.schema.disasm import DisassembledKernel
@@ -90,9 +91,9 @@ def _print(kernel: DisassembledKernel, summary: bool) -> None:
         if not summary:
             print(f"  instructions not shown: {kernel.instructions_reason}")
         return
-    last: tuple[str | None, int | None] = (None, None)
+    last = ""
     for i in kernel.instructions:
-        if (i.file, i.line) != last and i.file is not None:
-            print(f"; {plain(i.file)}:{i.line}")
-        last = (i.file, i.line)
+        if (place := told(i.source, folders=True)) not in ("", last):
+            print(f"; {plain(place)}")
+        last = place or last
         print(f"  {i.address:#08x}  {i.encoding:<26}  {i.text}")

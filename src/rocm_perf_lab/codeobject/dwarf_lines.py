@@ -1,8 +1,7 @@
-"""Source lines of addresses, from DWARF 4 and 5 line tables (.debug_line)."""
+"""The line tables of DWARF 4 and 5 (.debug_line): which files code was compiled from."""
 
 from __future__ import annotations
 
-import bisect
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,13 +34,6 @@ class LineTable:
                 )
             except (struct.error, IndexError) as error:
                 raise BadInput("the debug line table is damaged") from error
-        self._addresses = [row.address for row in self.rows]
-
-    def find(self, address: int) -> tuple[str, int] | None:
-        at = bisect.bisect_right(self._addresses, address) - 1
-        if at < 0 or self.rows[at].end or not self.rows[at].line:
-            return None
-        return self.rows[at].file, self.rows[at].line
 
 
 class _Reader:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rocm_perf_lab.codeobject.dwarf_lines import LineTable
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel
+from rocm_perf_lab.device.native import library
+from rocm_perf_lab.device.sources import Frame, Sources
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.virtual.native import HSA_LIBRARY, library_dir
+from rocm_perf_lab.trace.library_code import CALLED_FROM
 
 KNOWN = ("gfx942", "gfx90a")
 
@@ -20,23 +20,14 @@ class Instruction:
     address: int
     encoding: tuple[int, ...]  # 32-bit words
     text: str
-    file: str | None = None
-    line: int | None = None
+    frames: tuple[Frame, ...] = ()  # its source line first, then where that was inlined
 
-
-@functools.lru_cache(maxsize=1)
-def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(library_dir() / HSA_LIBRARY))
-    library.rpl_disassemble.restype = ctypes.c_uint
-    library.rpl_disassemble.argtypes = [
-        ctypes.c_char_p,
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        ctypes.c_uint64,
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-    ]
-    return library
+    @property
+    def source(self) -> str:
+        """`file:line`, callers of inlined code after arrows; empty if not known."""
+        if not any(frame.line for frame in self.frames):
+            return ""
+        return CALLED_FROM.join(f"{frame.file}:{frame.line}" for frame in self.frames if frame.file)
 
 
 def unknown(architecture: str) -> str:
@@ -44,26 +35,23 @@ def unknown(architecture: str) -> str:
 
 
 def disassemble(owner: CodeObject, kernel: Kernel) -> Iterator[Instruction]:
-    """Every instruction of one kernel, with its source line where the object has line tables."""
+    """Every instruction of one kernel, with its source where the object has debug information."""
     if kernel.architecture not in KNOWN:
         raise BadInput(unknown(kernel.architecture))
-    lines = LineTable(owner.elf)
-    library, text = _library(), ctypes.create_string_buffer(512)
+    sources, text = Sources(owner.elf.data), ctypes.create_string_buffer(512)
     at, code = 0, kernel.code
     while at + 4 <= len(code):
-        used = library.rpl_disassemble(
+        used = library().rpl_disassemble(
             kernel.architecture.encode(), code[at:], len(code) - at, kernel.address + at, text, 512
         )
         words = max(1, min(used // 4, (len(code) - at) // 4))
         encoding = tuple(
             int.from_bytes(code[at + 4 * i : at + 4 * i + 4], "little") for i in range(words)
         )
-        where = lines.find(kernel.address + at)
         yield Instruction(
             address=kernel.address + at,
             encoding=encoding,
             text=text.value.decode("latin-1") or f".long {encoding[0]:#010x}",
-            file=where[0] if where else None,
-            line=where[1] if where else None,
+            frames=sources.chain(kernel.address + at),
         )
         at += 4 * words

@@ -14,6 +14,7 @@ from rocm_perf_lab.schema.dag import DagDocument
 from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.schema.roofline import RooflineDocument
 from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
+from rocm_perf_lab.trace.library_code import own_place
 
 MOST_ROWS = 40
 HOT_LINES = 12
@@ -121,9 +122,8 @@ def lines(trace: ThreadTraceSummary) -> RenderableType:
 
 
 def short_source(source: str | None) -> str:
-    """file.cpp:12 without its folders."""
-    first = (source or "-").split(" -> ")[0]
-    return plain(first.rsplit("/", 1)[-1])[:28]
+    """file.cpp:12 of the program's own, without its folders."""
+    return plain(own_place(source or "-").rsplit("/", 1)[-1])[:28]
 
 
 def metrics(profile: ProfileDocument) -> RenderableType:

@@ -7,6 +7,7 @@ from rocm_perf_lab.report.names import short_name
 from rocm_perf_lab.report.units import percent
 from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.schema.thread_trace import StallSite, ThreadTraceSummary
+from rocm_perf_lab.trace.library_code import told
 
 TOP_CAUSES = 3
 TOP_LOADS = 4
@@ -36,11 +37,11 @@ def sentences(trace: ThreadTraceSummary) -> str:
 
 
 def _site(site: StallSite) -> str:
-    text = f"{site.isa}{f' ({site.source})' if site.source else ''}, {percent(site.share)}"
+    text = f"{site.isa}{f' ({told(site.source)})' if site.source else ''}, {percent(site.share)}"
     if not site.waits_for:
         return text
     loads = [
-        f"{percent(w.share)} {w.isa}{f' ({w.source})' if w.source else ''}"
+        f"{percent(w.share)} {w.isa}{f' ({told(w.source)})' if w.source else ''}"
         for w in site.waits_for[:TOP_LOADS]
     ]
     more = len(site.waits_for) - TOP_LOADS

@@ -20,8 +20,11 @@ class KernelInstruction(Model):
     address: int
     encoding: str = Field(description="32-bit words in hexadecimal")
     text: str
-    file: str | None
+    file: str | None = Field(description="of the program's own line, where a header was inlined")
     line: int | None
+    source: str | None = Field(
+        default=None, description="file:line, callers of inlined code after ' -> '"
+    )
 
 
 class KernelResources(Model):

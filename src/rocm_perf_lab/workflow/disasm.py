@@ -10,10 +10,11 @@ from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
 from rocm_perf_lab.codeobject.demangle import demangle
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
-from rocm_perf_lab.device.disassembly import KNOWN, disassemble, unknown
+from rocm_perf_lab.device.disassembly import KNOWN, Instruction, disassemble, unknown
 from rocm_perf_lab.errors import BadInput, UsageError, plain
 from rocm_perf_lab.schema import disasm as schema
 from rocm_perf_lab.schema.occupancy import to_occupancy
+from rocm_perf_lab.trace.library_code import own_place
 
 
 def disassembly(
@@ -105,17 +106,18 @@ def _document(
             )
             for a in kernel.arguments
         ],
-        instructions=None
-        if reason
-        else [
-            schema.KernelInstruction(
-                address=i.address,
-                encoding=" ".join(f"{word:08x}" for word in i.encoding),
-                text=i.text,
-                file=i.file,
-                line=i.line,
-            )
-            for i in disassemble(owner, kernel)
-        ],
+        instructions=None if reason else [_instruction(i) for i in disassemble(owner, kernel)],
         instructions_reason=reason,
+    )
+
+
+def _instruction(found: Instruction) -> schema.KernelInstruction:
+    file, _, line = own_place(found.source).rpartition(":")
+    return schema.KernelInstruction(
+        address=found.address,
+        encoding=" ".join(f"{word:08x}" for word in found.encoding),
+        text=found.text,
+        file=file or None,
+        line=int(line) if line else None,
+        source=found.source or None,
     )

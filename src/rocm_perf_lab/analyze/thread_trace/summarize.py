@@ -18,6 +18,7 @@ from rocm_perf_lab.analyze.thread_trace.finding import (
 from rocm_perf_lab.analyze.thread_trace.spent import Spent, causes, is_gfx9, lost_cycles
 from rocm_perf_lab.analyze.thread_trace.sums import Agreement, Placed, Sums
 from rocm_perf_lab.trace.att_model import AttTrace, Code
+from rocm_perf_lab.trace.library_code import own_place
 
 NO_WAVE = (
     "The trace is empty: no wave of the kernel ran on the traced compute unit and shader engine."
@@ -216,8 +217,8 @@ def _without_line(trace: AttTrace, placed: Placed) -> Totals:
 
 
 def _source_lines(lines: Lines) -> tuple[Totals, ...]:
-    """By innermost source position, the most latency first."""
-    places = [source.split(" -> ", 1)[0].strip() for source in lines.source]
+    """By the program's own source line, the most latency first."""
+    places = [own_place(source) for source in lines.source]
     names = sorted({place for place in places if place})
     if not names:
         return ()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rocm_perf_lab.schema.thread_trace import Instruction, ThreadTraceDetail
+from rocm_perf_lab.trace.library_code import own_place
 
 MOST_INSTRUCTIONS = 500
 AROUND = 12  # instructions kept on each side of a hot one
@@ -70,7 +71,7 @@ def source_view(trace: ThreadTraceDetail, texts: Mapping[str, Sequence[str]]) ->
                 hit=one.hit,
                 share=(one.latency + one.idle) / whole,
                 stall_share=one.stall / one.latency if one.latency else 0.0,
-                place=places.get(_first(one.source), ""),
+                place=places.get(own_place(one.source or ""), ""),
                 source=one.source or "",
                 reason=site.reason if site else "",
                 waits_for=[w.number for w in site.waits_for] if site else [],
@@ -89,11 +90,6 @@ def source_view(trace: ThreadTraceDetail, texts: Mapping[str, Sequence[str]]) ->
     )
 
 
-def _first(source: str | None) -> str:
-    """Inlined code names its callers after ` -> `: the line itself comes first."""
-    return (source or "").split(" -> ")[0]
-
-
 def place_of(source: str) -> tuple[str, int] | None:
     file, _, line = source.rpartition(":")
     return (file, int(line)) if file and line.isdigit() else None
@@ -101,7 +97,7 @@ def place_of(source: str) -> tuple[str, int] | None:
 
 def _places(code: Sequence[Instruction]) -> dict[str, str]:
     """An id for every source line that instructions name, in order of file and line."""
-    known = {s: p for i in code if (p := place_of(s := _first(i.source))) is not None}
+    known = {s: p for i in code if (p := place_of(s := own_place(i.source or ""))) is not None}
     ordered = sorted(known, key=lambda s: known[s])
     return {source: f"s{n}" for n, source in enumerate(ordered)}
 
@@ -128,7 +124,7 @@ def _source(
     cost: dict[tuple[str, int], int] = defaultdict(int)
     ids: dict[tuple[str, int], str] = {}
     for one in code:
-        source = _first(one.source)
+        source = own_place(one.source or "")
         where = place_of(source)
         if where is not None:
             cost[where] += one.latency + one.idle

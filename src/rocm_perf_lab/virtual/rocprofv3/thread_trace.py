@@ -86,8 +86,7 @@ def _code(
 
 def _instructions(owner: CodeObject, kernel: Kernel) -> Iterable[tuple[str, str, int]]:
     for instruction in disassemble(owner, kernel):
-        source = f"{instruction.file}:{instruction.line}" if instruction.file else ""
-        yield instruction.text, source, instruction.address
+        yield instruction.text, instruction.source, instruction.address
 
 
 def _wave(wave: dict[str, Any], line_of: dict[int, int]) -> Wave:
