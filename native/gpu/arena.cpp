@@ -98,22 +98,24 @@ void Arena::drop_page_tables(uint64_t begin, uint64_t end) {
   }
 }
 
-void* Arena::allocate(size_t size, size_t alignment) {
+void* Arena::allocate(size_t size, size_t alignment, Padding padding) {
   std::lock_guard lock(mutex_);
   if (size > end_ - base_) return nullptr;
   const uint64_t bytes = round_up(std::max<size_t>(size, 1), 256);
-  void* at = take(bytes + kGap, std::max<size_t>(alignment, 256));
-  if (at) live_[reinterpret_cast<uint64_t>(at)] = bytes;
-  if (reinterpret_cast<uint64_t>(at) < dirty_end_ && at) clear(reinterpret_cast<uint64_t>(at), std::min(reinterpret_cast<uint64_t>(at) + bytes, dirty_end_));
-  return at;
+  const auto taken = reinterpret_cast<uint64_t>(take(padding.before + bytes + padding.after + kGap, std::max<size_t>(alignment, 256)));
+  if (!taken) return nullptr;
+  const uint64_t at = taken + padding.before;
+  live_[at] = {bytes, padding};
+  if (at < dirty_end_) clear(at, std::min(at + bytes, dirty_end_));
+  return reinterpret_cast<void*>(at);
 }
 
 uint64_t Arena::piece_at(uint64_t address) const {
   std::lock_guard lock(mutex_);
   auto after = live_.upper_bound(address);
   if (after == live_.begin()) return 0;
-  const auto& [start, bytes] = *std::prev(after);
-  return address < start + bytes ? start : 0;
+  const auto& [start, piece] = *std::prev(after);
+  return address < start + piece.bytes ? start : 0;
 }
 
 void Arena::written_outside(uint64_t end) {
@@ -125,7 +127,8 @@ bool Arena::free(void* address) {
   std::lock_guard lock(mutex_);
   auto it = live_.find(reinterpret_cast<uint64_t>(address));
   if (it == live_.end()) return false;
-  const uint64_t begin = it->first, size = it->second;
+  const Padding padding = it->second.padding;
+  const uint64_t begin = it->first - padding.before, size = padding.before + it->second.bytes + padding.after;
   live_.erase(it);
   static_assert(kGap >= kPage);
   clear(begin, begin + size);

@@ -22,6 +22,9 @@ inline constexpr uint64_t kReservation = uint64_t{64} << 30;  // its shadow leav
 inline constexpr uint64_t kReservation = uint64_t{8} << 40;
 #endif
 
+// Addresses around a piece that are given to nobody else, in whole pages.
+struct Padding { uint64_t before = 0, after = 0; };
+
 class Arena {
  public:
   explicit Arena(uint64_t largest = kReservation);  // bytes of addresses, a power of two
@@ -31,7 +34,7 @@ class Arena {
 
   // Zeroed memory aligned to `alignment` (a power of two, at least 256 is used); nullptr when
   // address space or host memory cannot give it.
-  void* allocate(size_t size, size_t alignment = kPage);
+  void* allocate(size_t size, size_t alignment = kPage, Padding padding = {});
   // Gives the pages back to the host.
   bool free(void* address);
   bool contains(uint64_t address) const { return address >= base_ && address < end_; }
@@ -48,9 +51,10 @@ class Arena {
   mutable std::mutex mutex_;
   uint64_t base_ = 0, end_ = 0;
   uint64_t next_ = 0;  // where the search for a free piece begins: behind the last one given out
-  uint64_t dirty_end_ = 0;
-  Pieces live_;        // without the gaps
-  Pieces free_;        // with them; no two touch
+  uint64_t dirty_end_ = 0;  // nothing from here on was ever written by others than who it was given to
+  struct Piece { uint64_t bytes; Padding padding; };
+  std::map<uint64_t, Piece> live_;
+  Pieces free_;        // with padding and gaps; no two touch
 };
 
 Arena& arena();  // of this process

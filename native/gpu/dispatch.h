@@ -39,7 +39,7 @@ class Dispatcher {
   const DeviceModel& model_;
   AddressSpace& memory_;
   Limits limits_;
-  OutOfBounds outside_;
+  Lenient outside_;
   ScratchPool scratch_;
   ModelState models_;
   Repeats repeats_;

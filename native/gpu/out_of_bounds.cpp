@@ -10,14 +10,12 @@
 #include <mutex>
 #include <tuple>
 
-#include "arena.h"
 #include "fault_text.h"
 #include "workgroup.h"
 
 namespace gpu {
 namespace {
 
-// ROCr takes device memory in blocks of 2 MiB: smaller allocations share one, larger ones are padded up.
 constexpr uint64_t kBlock = 2 << 20;
 constexpr size_t kPlaces = 100;
 
@@ -27,9 +25,10 @@ uint64_t round_down(uint64_t value, uint64_t to) { return value / to * to; }
 struct Extent { uint64_t base, end; };
 Extent extent(const Range& r) {
   switch (r.kind) {
-    case RangeKind::Vram:
-      if (r.end - r.base > kBlock) return {r.base, r.base + round_up(r.end - r.base, kBlock)};
-      return {round_down(r.base, kBlock), round_up(r.end, kBlock)};
+    case RangeKind::Vram: {
+      const Padding padding = padding_of(r.asked_end() - r.base);
+      return {r.base - padding.before, round_up(r.asked_end(), kPage) + padding.after};
+    }
     case RangeKind::HostPinned: case RangeKind::Managed: case RangeKind::Vmem:
       return {round_down(r.base, kPage), round_up(r.end, kPage)};
     default: return {r.base, r.end};
@@ -116,6 +115,12 @@ class Places {
 
 }  // namespace
 
+Padding padding_of(uint64_t size) {
+  const uint64_t pages = round_up(size, kPage), left = round_up(pages, kBlock) - pages;
+  const uint64_t before = pages <= kBlock ? round_down(left / 2, kPage) : 0;
+  return {before, left - before};
+}
+
 Bounds bounds_from_environment() {
   const char* text = std::getenv("ROCM_PERF_VIRTUAL_BOUNDS");
   if (text && std::strcmp(text, "page") == 0) return Bounds::Page;
@@ -124,7 +129,7 @@ Bounds bounds_from_environment() {
 
 // Memory that was freed stays a fault, though hardware may not have taken it away yet, and so does what
 // another part of this process keeps between allocations.
-bool OutOfBounds::mapped(const Fault& fault) const {
+bool Lenient::mapped(const Fault& fault) const {
   const uint64_t first = fault.address, last = first + fault.size - 1;
   if (last < first) return false;
   const auto now = memory_.snapshot();
@@ -140,7 +145,7 @@ bool OutOfBounds::mapped(const Fault& fault) const {
   return true;
 }
 
-bool OutOfBounds::passes(const Wave& wave, const Fault& fault) {
+bool Lenient::passes(const Wave& wave, const Fault& fault) {
   if (fault.kind == FaultKind::Unmapped && !mapped(fault)) return false;
   if (!told_) return true;
   const WorkgroupContext& group = *wave.group;

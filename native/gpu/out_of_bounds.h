@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "arena.h"
 #include "wave.h"
 
 namespace gpu {
@@ -11,13 +12,14 @@ namespace gpu {
 enum class Bounds : uint8_t { Strict, Page, Report };
 Bounds bounds_from_environment();
 
-class OutOfBounds {
- public:
-  OutOfBounds(const AddressSpace& memory, Bounds bounds) : memory_(memory), told_(bounds == Bounds::Report) {}
+// What a device has mapped around an allocation of device memory. ROCr takes it in blocks of 2 MiB:
+// smaller allocations lie somewhere in one (here: in the middle, alone), larger ones are padded up.
+Padding padding_of(uint64_t size);
 
-  // What would be this fault goes on, as far as hardware does. Memory a device maps is there to be read
-  // and written; LDS and private memory past their end are for the caller, who reads 0 and drops writes.
-  bool passes(const Wave& wave, const Fault& fault);
+class Lenient final : public OutOfBounds {
+ public:
+  Lenient(const AddressSpace& memory, Bounds bounds) : memory_(memory), told_(bounds == Bounds::Report) {}
+  bool passes(const Wave& wave, const Fault& fault) override;
 
  private:
   bool mapped(const Fault& fault) const;

@@ -35,7 +35,18 @@ struct Fault {
 enum class Stop : uint8_t { Barrier, End, Fault, Sleep, Budget };
 
 struct WorkgroupContext;  // LDS, barrier, ids: owned by dispatch.cpp
-class OutOfBounds;
+struct Wave;
+
+// Accesses outside of a kernel's memory that need not end it (out_of_bounds.h).
+class OutOfBounds {
+ public:
+  // What would be this fault goes on, as far as hardware does. Memory a device maps is there to be read
+  // and written; LDS and private memory past their end are for the caller, who reads 0 and drops writes.
+  virtual bool passes(const Wave& wave, const Fault& fault) = 0;
+
+ protected:
+  ~OutOfBounds() = default;
+};
 
 // What one memory instruction touched, filled only where Wave::access is set (observers).
 enum class Space : uint8_t { None, Global, Lds, Scratch, Scalar };

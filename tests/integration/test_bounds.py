@@ -40,6 +40,7 @@ CASES = [
     ("store", 1001, {("fill", "off by one", "write of 4 bytes"): 3}, (2002, 0)),
     ("store", 1024, {("fill", "off by one", "write of 4 bytes"): 3}, (2048, 0)),
     ("load", 512, {("sum_past", "a block past", "read of 4 bytes"): 512}, (0, 0)),
+    ("far", 1000, {("no_mask", "no end at all", "write of 4 bytes"): 65536 - 1000}, (1000, 0)),
     (
         "kept",
         1000,

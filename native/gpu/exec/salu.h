@@ -1,7 +1,6 @@
 // Scalar instructions, control flow, and what stops a wave.
 #pragma once
 
-#include "../out_of_bounds.h"
 #include "valu.h"
 
 namespace gpu::GPU_EXEC_NS {

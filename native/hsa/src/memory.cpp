@@ -8,6 +8,7 @@
 #include "allocations.h"
 #include "arena.h"
 #include "hsa_impl.h"
+#include "out_of_bounds.h"
 #include "outside_writes.h"
 
 Allocations& allocations() {
@@ -47,7 +48,8 @@ hsa_status_t allocate(Pool& pool, size_t size, void** address) {
   if (!size || !address) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const uint64_t charged = gpu::round_up(size, gpu::kPage);
   if (charged < size || !runtime->charge(*pool.agent, charged)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  void* at = gpu::arena().allocate(size);
+  const bool padded = pool.range_kind() == gpu::RangeKind::Vram && gpu::bounds_from_environment() != gpu::Bounds::Strict;
+  void* at = gpu::arena().allocate(size, gpu::kPage, padded ? gpu::padding_of(size) : gpu::Padding{});
   if (!at) {
     runtime->discharge(*pool.agent, charged);
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;

@@ -76,7 +76,7 @@ BoundsOption = Annotated[
     typer.Option(
         "--bounds",
         help="Accesses out of bounds on the virtual GPU. strict: a fault at an allocation's last "
-        "byte; page: one where hardware would notice; report: as page, and each place is told once.",
+        "byte; page: one where hardware would notice; report: as page, each place told once.",
         show_default=False,
     ),
 ]

@@ -21,6 +21,7 @@ __global__ void fill(int* p, int n, int value) {
   p[i] = value;       // off by one
 }
 __global__ void sum_past(const int* p, int* out) { out[threadIdx.x] = p[blockDim.x + threadIdx.x]; }  // a block past the end
+__global__ void no_mask(int* p) { p[blockIdx.x * blockDim.x + threadIdx.x] = 1; }  // no end at all
 __global__ void keep(int* p, int n) { p[n + threadIdx.x] = 3; }  // padding is memory
 __global__ void before(int* p, int* out) { out[0] = p[-1]; p[-2] = 7; }
 __global__ void count(int* p, int n) { atomicAdd(p + n, 1); }  // an atomic past the end
@@ -72,6 +73,7 @@ int main(int argc, char** argv) {
   if (is("store")) for (int i = 0; i < 3; ++i) fill<<<blocks, 256>>>(data, n, 2);
   if (is("fine")) fill<<<blocks, 256>>>(data, n - 1, 2);
   if (is("load")) sum_past<<<1, n>>>(data, out);
+  if (is("far")) no_mask<<<256, 256>>>(data);  // a quarter of a megabyte
   if (is("kept")) {
     keep<<<1, 64>>>(data, n);
     sum_past<<<1, 64>>>(data + n - 64, out);
