@@ -31,6 +31,7 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_RECORD": ("a folder", None),
     "ROCM_PERF_REPRODUCIBLE": ("0 or 1", r"[01]?"),
     "ROCM_PERF_SHARED": ("a folder", None),
+    "ROCM_PERF_TIMES": ("a file", None),
     "ROCM_PERF_TOOLCHAIN": ("rocm, clang, ziglang or a program", None),
     "ROCM_PERF_VIRTUAL_BARRIER": ("strict or hardware", r"(strict|hardware)?"),
     "ROCM_PERF_VIRTUAL_BOUNDS": ("strict, page or report", r"(strict|page|report)?"),
