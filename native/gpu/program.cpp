@@ -175,9 +175,7 @@ const Inst* Program::at(uint64_t pc) {
         if (target < 0 || target > int64_t(s.slots)) i.fn = illegal;
         else work.push_back(size_t(target));
       }
-      const bool falls = op.cls != InstClass::ENDPGM && std::strcmp(op.name, "s_branch") != 0 &&
-                         std::strcmp(op.name, "s_setpc_b64") != 0;
-      if (!falls) break;
+      if (op.flags & kOpNoFallThrough) break;
       n += i.words;
     }
   }

@@ -1,35 +1,29 @@
 #include "counters.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <unordered_map>
 
 namespace gpu {
 namespace {
 
-using C = InstClass;
-
-uint64_t sum(const EngineCounts& e, C first, C last) {
+uint64_t sum(const EngineCounts& e, uint64_t classes) {
   uint64_t total = 0;
-  for (size_t c = size_t(first); c <= size_t(last); ++c) total += e.classes[c];
+  for (; classes; classes &= classes - 1) total += e.classes[std::countr_zero(classes)];
   return total;
 }
-uint64_t one(const EngineCounts& e, C cls) { return e.classes[size_t(cls)]; }
 
 struct ExactCounter { const char* name; uint64_t (*value)(const EngineCounts&); };
 struct CuCounter { const char* name; double (*value)(const CuCounts&); bool memory; };
 struct TccCounter { const char* name; const char* gfx90a; uint64_t (*value)(const TccCounts&); };
 struct SqcCounter { const char* name; uint64_t (*value)(const SqcCounts&); };
 
-#define CLASS(counter, cls) {counter, [](const EngineCounts& e) { return one(e, C::cls); }}
 #define EXACT(counter, expression) {counter, [](const EngineCounts& e) -> uint64_t { return expression; }}
 
-uint64_t loads(const EngineCounts& e) { return one(e, C::GLOBAL_LOAD) + one(e, C::FLAT_LOAD) + one(e, C::SCRATCH_LOAD) + one(e, C::BUFFER_LOAD); }
-uint64_t vmem(const EngineCounts& e) { return sum(e, C::GLOBAL_LOAD, C::BUFFER_CACHE); }
-
-// One per shader engine. What belongs to a name was settled against the vcopy counters, see
-// rocm_perf_lab/virtual/isa/classes.py.
+// One per shader engine, beside the sums of instruction classes (class_counters).
 const ExactCounter kExact[] = {
     EXACT("SQ_WAVES", e.waves),
     EXACT("SQ_ITEMS", e.items),
@@ -40,39 +34,9 @@ const ExactCounter kExact[] = {
     EXACT("SQ_WAVES_LT_64", e.waves_by_lanes[3]),
     EXACT("SPI_CSN_WAVE", e.waves),
     EXACT("SPI_CSN_NUM_THREADGROUPS", e.groups),
-    EXACT("SQ_INSTS", sum(e, C::VALU, C::OTHER)),
-    EXACT("SQ_INSTS_VALU", sum(e, C::VALU, C::MFMA_XF32)),
-    EXACT("SQ_INSTS_MFMA", sum(e, C::MFMA_I8, C::MFMA_XF32)),
-    CLASS("SQ_INSTS_VALU_ADD_F16", VALU_ADD_F16), CLASS("SQ_INSTS_VALU_MUL_F16", VALU_MUL_F16),
-    CLASS("SQ_INSTS_VALU_FMA_F16", VALU_FMA_F16), CLASS("SQ_INSTS_VALU_TRANS_F16", VALU_TRANS_F16),
-    CLASS("SQ_INSTS_VALU_ADD_F32", VALU_ADD_F32), CLASS("SQ_INSTS_VALU_MUL_F32", VALU_MUL_F32),
-    CLASS("SQ_INSTS_VALU_FMA_F32", VALU_FMA_F32), CLASS("SQ_INSTS_VALU_TRANS_F32", VALU_TRANS_F32),
-    CLASS("SQ_INSTS_VALU_ADD_F64", VALU_ADD_F64), CLASS("SQ_INSTS_VALU_MUL_F64", VALU_MUL_F64),
-    CLASS("SQ_INSTS_VALU_FMA_F64", VALU_FMA_F64), CLASS("SQ_INSTS_VALU_TRANS_F64", VALU_TRANS_F64),
-    CLASS("SQ_INSTS_VALU_INT32", VALU_INT32), CLASS("SQ_INSTS_VALU_INT64", VALU_INT64), CLASS("SQ_INSTS_VALU_CVT", VALU_CVT),
-    CLASS("SQ_INSTS_VALU_MFMA_I8", MFMA_I8), CLASS("SQ_INSTS_VALU_MFMA_F16", MFMA_F16),
-    CLASS("SQ_INSTS_VALU_MFMA_BF16", MFMA_BF16), CLASS("SQ_INSTS_VALU_MFMA_F32", MFMA_F32),
-    CLASS("SQ_INSTS_VALU_MFMA_F64", MFMA_F64), CLASS("SQ_INSTS_VALU_MFMA_F8", MFMA_F8), CLASS("SQ_INSTS_VALU_MFMA_XF32", MFMA_XF32),
-    CLASS("SQ_INSTS_VALU_MFMA_MOPS_I8", MOPS_I8), CLASS("SQ_INSTS_VALU_MFMA_MOPS_F16", MOPS_F16),
-    CLASS("SQ_INSTS_VALU_MFMA_MOPS_BF16", MOPS_BF16), CLASS("SQ_INSTS_VALU_MFMA_MOPS_F32", MOPS_F32),
-    CLASS("SQ_INSTS_VALU_MFMA_MOPS_F64", MOPS_F64), CLASS("SQ_INSTS_VALU_MFMA_MOPS_F8", MOPS_F8),
-    CLASS("SQ_INSTS_VALU_MFMA_MOPS_XF32", MOPS_XF32),
-    CLASS("SQ_INSTS_SALU", SALU),
-    EXACT("SQ_INSTS_SMEM", sum(e, C::SMEM, C::SMEM_TIME)),
-    EXACT("SQ_INSTS_VMEM", vmem(e)),
-    EXACT("SQ_INSTS_VMEM_RD", loads(e)),
-    EXACT("SQ_INSTS_VMEM_WR", vmem(e) - loads(e) - one(e, C::BUFFER_CACHE)),
-    EXACT("SQ_INSTS_FLAT", sum(e, C::GLOBAL_LOAD, C::SCRATCH_ATOMIC)),
-    EXACT("SQ_INSTS_LDS", sum(e, C::LDS_LOAD, C::LDS_OTHER)),
-    CLASS("SQ_INSTS_BRANCH", BRANCH),
     // The end of a wave is a message too.
-    EXACT("SQ_INSTS_SENDMSG", one(e, C::SENDMSG) + e.waves),
-    CLASS("SQ_INST_CYCLES_SALU", SALU),
-    EXACT("SQ_INST_CYCLES_SMEM", sum(e, C::SMEM, C::SMEM_TIME)),
-    EXACT("SQ_INST_CYCLES_VMEM_RD", loads(e)),
-    EXACT("SQ_INST_CYCLES_VMEM_WR", vmem(e) - loads(e) - one(e, C::BUFFER_CACHE)),
+    EXACT("SQ_INSTS_SENDMSG", e.classes[size_t(InstClass::SENDMSG)] + e.waves),
 };
-#undef CLASS
 #undef EXACT
 
 #define CU(counter, memory, expression) {counter, [](const CuCounts& c) -> double { return double(expression); }, memory}
@@ -211,12 +175,15 @@ std::vector<CounterValue> in_order(const std::vector<CounterValue>& values, cons
 }
 const char* tcc_name(const TccCounter& counter, bool gfx90a) { return gfx90a ? counter.gfx90a : counter.name; }
 
+const std::span<const ClassCounter> kClassSums(class_counters, kClassCounters);
+
 }  // namespace
 
 const std::vector<const char*>& modelled_counters(std::string_view architecture) {
   auto list = [](bool gfx90a) {
     std::vector<const char*> names;
-    for (const auto& counter : kExact)
+    for (const auto& counter : kExact) names.push_back(counter.name);
+    for (const auto& counter : kClassSums)
       if (known(counter.name, gfx90a)) names.push_back(counter.name);
     for (const auto& counter : kSq) names.push_back(counter.name);
     for (const auto& counter : kVectorMemory) names.push_back(counter.name);
@@ -245,7 +212,8 @@ std::vector<CounterValue> count(const CounterInput& input) {
     return rows;
   };
   const auto named = [&](const auto& counter) { return asked(counter.name); };
-  const auto exact_counters = chosen(kExact, [&](const auto& c) { return known(c.name, gfx90a) && asked(c.name); });
+  const auto exact_counters = chosen(kExact, named);
+  const auto class_sums = chosen(kClassSums, [&](const auto& c) { return known(c.name, gfx90a) && asked(c.name); });
   const auto sq_counters = chosen(kSq, named), vector_counters = chosen(kVectorMemory, named);
   const auto tcc_counters = chosen(kTcc, [&](const auto& c) { return asked(tcc_name(c, gfx90a)); });
   const auto sqc_counters = chosen(kSqc, named);
@@ -257,6 +225,7 @@ std::vector<CounterValue> count(const CounterInput& input) {
     for (uint32_t e = 0; e < engines; ++e) {
       const EngineCounts& exact = input.engines[x * engines + e];
       for (const auto* counter : exact_counters) out.push_back({counter->name, x, e, 0, double(counter->value(exact))});
+      for (const auto* counter : class_sums) out.push_back({counter->name, x, e, 0, double(sum(exact, counter->classes))});
       uint64_t busy = 0;
       for (uint32_t i = e; i < from.cus.size(); i += engines) busy = std::max(busy, from.cus[i].busy_cycles);
       const double lengths[] = {std::min(double(input.cycles), std::round(double(busy) * std::min(scale, 1.0))), double(input.cycles)};

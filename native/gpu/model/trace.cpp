@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "lds_banks.h"
 
@@ -14,36 +13,11 @@ constexpr uint64_t kCodeBase = uint64_t{1} << 38, kCodeBytes = uint64_t{1} << 26
 
 bool between(InstClass cls, InstClass first, InstClass last) { return cls >= first && cls <= last; }
 
-Unit unit_of(InstClass cls, const char* name) {
-  using C = InstClass;
-  if (between(cls, C::MFMA_I8, C::MFMA_XF32)) return Unit::Matrix;
-  if (cls <= C::VALU_CVT) return Unit::Valu;
-  if (cls == C::SALU) return Unit::Salu;
-  if (between(cls, C::SMEM, C::SMEM_TIME)) return Unit::Smem;
-  if (between(cls, C::GLOBAL_LOAD, C::BUFFER_CACHE)) return Unit::Vmem;
-  if (between(cls, C::LDS_LOAD, C::LDS_OTHER)) return Unit::Lds;
-  if (cls == C::BRANCH) return Unit::Branch;
-  if (cls == C::BARRIER) return Unit::Barrier;
-  if (cls == C::WAITCNT) return Unit::Wait;
-  if (cls == C::ENDPGM) return Unit::End;
-  if (cls == C::SENDMSG) return Unit::Message;
-  return std::strncmp(name, "s_sleep", 7) == 0 || std::strncmp(name, "s_nop", 5) == 0 ? Unit::Idle : Unit::Message;
-}
-
-// Multiplications of 32 and 64 bit integers run at a quarter of the rate.
-bool wide_integer(const char* name) {
-  return std::strncmp(name, "v_mul_lo_u32", 12) == 0 || std::strncmp(name, "v_mul_hi_", 9) == 0 ||
-         std::strncmp(name, "v_mad_u64", 9) == 0 || std::strncmp(name, "v_mad_i64", 9) == 0;
-}
-
-uint32_t matrix_cycles(Arch arch, const char* name) {
-  static constexpr MatrixCycles kTable[] = {
+uint32_t matrix_cycles(Arch arch, int16_t matrix) {
+  static constexpr uint16_t kCycles[][kMatrixCount] = {
 #include "matrix_cycles.inc"
   };
-  const char* architecture = arch == Arch::Gfx942 ? "gfx942" : "gfx90a";
-  for (const MatrixCycles& row : kTable)
-    if (std::strcmp(row.architecture, architecture) == 0 && std::strcmp(row.name, name) == 0) return row.cycles;
-  return 0;
+  return matrix >= 0 ? kCycles[size_t(arch)][matrix] : 0;
 }
 
 RegisterSpan span_of(const Source& source, OpType type, uint32_t width) {
@@ -64,25 +38,25 @@ uint32_t StaticTable::add(const Inst& inst, size_t slot) {
   s.fetch_address = code_at_ + inst.pc - base_;
   s.cls = op.cls;
   s.words = inst.words;
-  s.unit = unit_of(op.cls, op.name);
+  s.unit = op.unit;
   switch (s.unit) {
     case Unit::Valu: {
       const bool trans = op.cls == InstClass::VALU_TRANS_F16 || op.cls == InstClass::VALU_TRANS_F32 || op.cls == InstClass::VALU_TRANS_F64;
-      s.cycles = uint16_t(trans ? parameters_.trans_cycles : wide_integer(op.name) ? parameters_.wide_int_cycles : parameters_.valu_cycles);
+      s.cycles = uint16_t(trans ? parameters_.trans_cycles : op.flags & kOpQuarterRate ? parameters_.wide_int_cycles : parameters_.valu_cycles);
       break;
     }
     case Unit::Matrix: {
-      s.cycles = uint16_t(matrix_cycles(arch_, op.name));
+      s.cycles = uint16_t(matrix_cycles(arch_, op.matrix));
       // Unlisted ones take what the peak rate of their kind gives: 512 operations per unit of MOPS.
       if (!s.cycles) s.cycles = uint16_t(std::max<uint32_t>(8, op.matrix >= 0 ? matrix_table[op.matrix].mops : 8));
       break;
     }
     case Unit::Salu: s.cycles = uint16_t(parameters_.salu_cycles); break;
     case Unit::Idle:
-      s.cycles = uint16_t(std::strncmp(op.name, "s_sleep", 7) == 0 ? 64 * std::max(1, inst.imm & 127) : 4 * ((inst.imm & 15) + 1));
+      s.cycles = uint16_t(op.flags & kOpSleep ? 64 * std::max(1, inst.imm & 127) : 4 * ((inst.imm & 15) + 1));
       break;
     case Unit::Wait:
-      if (std::strcmp(op.name, "s_waitcnt") == 0) {
+      if (op.flags & kOpWaitCounts) {
         s.vmcnt = uint16_t((inst.imm & 15) | ((inst.imm >> 14) & 3) << 4);
         s.lgkmcnt = uint16_t((inst.imm >> 8) & 15);
       }

@@ -13,8 +13,6 @@
 namespace gpu {
 
 // The part of a compute unit an instruction goes to.
-enum class Unit : uint8_t { Valu, Matrix, Salu, Smem, Vmem, Lds, Branch, Wait, Barrier, End, Idle, Message };
-
 struct RegisterSpan { uint16_t first = 0, count = 0; };
 
 // One instruction of the program, as the timing model sees it.

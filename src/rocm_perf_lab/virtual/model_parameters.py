@@ -15,6 +15,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+from rocm_perf_lab.virtual.isa.model import ARCHES
+from rocm_perf_lab.virtual.isa.table import all_ops
+
 FOLDER = Path(__file__).resolve().parent.parent / "arch" / "data" / "virtual"
 FILE = FOLDER / "model.toml"
 COSTS = FOLDER / "timeline.toml"
@@ -43,7 +46,6 @@ def _struct(names: list[str]) -> str:
         "// Written by rocm_perf_lab.virtual.model_parameters; do not edit.\n#pragma once\n"
         "#include <cstdint>\n\nnamespace gpu {\nstruct Parameters {\n"
         f"  const char* device;\n{fields}}};\n"
-        "struct MatrixCycles { const char* architecture; const char* name; uint32_t cycles; };\n"
         "}  // namespace gpu\n"
     )
 
@@ -81,10 +83,14 @@ def main(folder: Path) -> None:
             raise ValueError(f"{device} lacks {sorted(set(names) ^ set(values))}")
         fields = ", ".join(f".{name} = {int(values[name]['value'])}u" for name in names)
         rows.append(f'{{.device = "{device}", {fields}}},')
+    # By architecture and by the instruction's place in matrix_table; 0: not listed.
+    listed, names_of = (
+        table()["matrix_cycles"],
+        [op.name for op in all_ops() if "matrix" in op.flags],
+    )
     matrix = [
-        f'{{"{arch}", "{name}", {cycles}u}},'
-        for arch, cycles_of in sorted(table()["matrix_cycles"].items())
-        for name, cycles in sorted(cycles_of.items())
+        "{" + ", ".join(str(listed[arch].get(name, 0)) for name in names_of) + "},"
+        for arch in ARCHES
     ]
     _write(folder / "model_parameters.h", _struct(names))
     _write(folder / "model_parameters.inc", "\n".join(rows) + "\n")

@@ -100,6 +100,39 @@ def instruction_class(op: Op) -> str:
     return "SALU"
 
 
+# What issues an instruction, as the timing model sees it, by the beginning of its class's name.
+UNITS = ("Valu", "Matrix", "Salu", "Smem", "Vmem", "Lds", "Branch", "Wait", "Barrier", "End", "Idle", "Message")  # fmt: skip
+_UNIT_OF = {
+    "MFMA": "Matrix", "VALU": "Valu", "SALU": "Salu", "SMEM": "Smem", "GLOBAL": "Vmem", "FLAT": "Vmem",
+    "SCRATCH": "Vmem", "BUFFER": "Vmem", "LDS": "Lds", "BRANCH": "Branch", "BARRIER": "Barrier",
+    "WAITCNT": "Wait", "ENDPGM": "End", "SENDMSG": "Message", "OTHER": "Message",
+}  # fmt: skip
+
+
+def unit(op: Op) -> str:
+    return (
+        "Idle" if effects(op) & {"nop", "sleep"} else _UNIT_OF[instruction_class(op).split("_")[0]]
+    )
+
+
+# What else the executor and the models must know of single instructions.
+EFFECTS = ("no_fall_through", "quarter_rate", "nop", "sleep", "wait_counts")
+_QUARTER_RATE = re.compile(r"v_(mul_lo_u32|mul_hi_|mad_[iu]64)")  # products of 32 and 64 bits
+_EFFECT_OF = {
+    "s_branch": "no_fall_through", "s_setpc_b64": "no_fall_through",
+    "s_nop": "nop", "s_sleep": "sleep", "s_waitcnt": "wait_counts",
+}  # fmt: skip
+
+
+def effects(op: Op) -> frozenset[str]:
+    found = {_EFFECT_OF[op.name]} if op.name in _EFFECT_OF else set()
+    if instruction_class(op) == "ENDPGM":
+        found.add("no_fall_through")
+    if _QUARTER_RATE.match(op.name):
+        found.add("quarter_rate")
+    return frozenset(found)
+
+
 def _having(*prefixes: str) -> tuple[str, ...]:
     return tuple(c for c in CLASSES if c.startswith(prefixes))
 
@@ -124,4 +157,9 @@ COUNTERS: dict[str, tuple[str, ...]] = {
     "SQ_INSTS_FLAT": _having("GLOBAL", "SCRATCH", "FLAT"),
     "SQ_INSTS_LDS": _having("LDS"),
     "SQ_INSTS_BRANCH": ("BRANCH",),
+}
+# One cycle each.
+COUNTERS |= {
+    f"SQ_INST_CYCLES_{what}": COUNTERS[f"SQ_INSTS_{what}"]
+    for what in ("SALU", "SMEM", "VMEM_RD", "VMEM_WR")
 }

@@ -10,7 +10,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rocm_perf_lab.virtual.isa.classes import CLASSES, MOPS, instruction_class, matrix_class
+from rocm_perf_lab.virtual.isa.classes import (
+    CLASSES,
+    COUNTERS,
+    EFFECTS,
+    MOPS,
+    UNITS,
+    effects,
+    instruction_class,
+    matrix_class,
+    unit,
+)
 from rocm_perf_lab.virtual.isa.model import ARCHES, WIDTH, Op
 from rocm_perf_lab.virtual.isa.table import CODES, ENCODINGS, all_ops, vop3_code
 
@@ -88,10 +98,11 @@ def _header() -> str:
     out += enum("DstHalf", ("None", "Opsel", "Word", "Byte", "Low", "High"))
     out += enum("MatrixType", _MATRIX_TYPES)
     out += enum("InstClass", (*CLASSES, *MOPS))
+    out += enum("Unit", UNITS)
     out += f"inline constexpr int kClassCount = {len(CLASSES)};\n"
-    for n, flag in enumerate(_FLAGS):
+    for n, flag in enumerate((*_FLAGS, *EFFECTS)):
         out += f"inline constexpr uint32_t kOp{''.join(p.capitalize() for p in flag.split('_'))} = 1u << {n};\n"
-    out += f"inline constexpr uint32_t kOpSdst = 1u << {len(_FLAGS)};\n"
+    out += f"inline constexpr uint32_t kOpSdst = 1u << {len(_FLAGS) + len(EFFECTS)};\n"
     out += """
 struct OpInfo {
   const char* name;
@@ -104,6 +115,7 @@ struct OpInfo {
   uint8_t sources;
   uint32_t flags;
   InstClass cls;
+  Unit unit;
   DstHalf dst_half;
   uint8_t fp_mode;     // 0 none, 1 f32, 2 f16/f64: which bits of MODE apply
   uint8_t memory_bytes;
@@ -120,11 +132,17 @@ struct MatrixInfo {
 extern const OpInfo op_table[];
 extern const MatrixInfo matrix_table[];
 extern const char* const class_names[];
+// AMD's counters that are sums of classes, sorted by name: a bit per class.
+struct ClassCounter { const char* name; uint64_t classes; };
+extern const ClassCounter class_counters[];
+extern const int kClassCounters;
 // Index of the op, or -1: [arch][code].
 """
     for e in ENCODINGS:
         out += f"extern const int16_t {e.lower()}_index[2][{CODES[e]}];\n"
     out += f"inline constexpr int kOpCount = {len(all_ops())};\n"
+    count = sum("matrix" in op.flags for op in all_ops())
+    out += f"inline constexpr int kMatrixCount = {count};\n"
     out += "inline constexpr uint8_t width_of[] = {0, " + ", ".join(str(w) for w in WIDTH.values())
     out += ", 0, 0, 0, 0, 0, 0};\n\n}  // namespace gpu\n"
     return out
@@ -146,7 +164,9 @@ def _tables() -> str:
                 f"  {{{p['m']}, {p['n']}, {p['k']}, {p['blocks']}, {a}, {b}, {d}, {sparse}, {mops}, {p['mops']}}},\n"
             )
         flags = [
-            f"kOp{''.join(x.capitalize() for x in f.split('_'))}" for f in _FLAGS if f in op.flags
+            f"kOp{''.join(x.capitalize() for x in f.split('_'))}"
+            for f in (*_FLAGS, *EFFECTS)
+            if f in op.flags | effects(op)
         ]
         if op.kind in _SDST:
             flags.append("kOpSdst")
@@ -155,12 +175,17 @@ def _tables() -> str:
         out += (
             f'  {{"{op.name}", Format::{op.encoding}, {op.code}, {arches}, {_operand(op.dst)}, '
             f"{{{', '.join(src)}}}, {WIDTH.get(op.dst, 0)}, {len(op.src)}, {' | '.join(flags) or '0'}, "
-            f"InstClass::{instruction_class(op)}, DstHalf::{_dst_half(op)}, {_fp_mode(op)}, {_memory_bytes(op)}, "
+            f"InstClass::{instruction_class(op)}, Unit::{unit(op)}, DstHalf::{_dst_half(op)}, {_fp_mode(op)}, {_memory_bytes(op)}, "
             f"{matrix}, {'true' if op.modelled else 'false'}}},\n"
         )
     out += "};\n\nconst MatrixInfo matrix_table[] = {\n" + "".join(matrices) + "};\n\n"
     names = ", ".join(f'"{c}"' for c in (*CLASSES, *MOPS))
     out += f"const char* const class_names[] = {{{names}}};\n\n"
+    out += "const ClassCounter class_counters[] = {\n"
+    at = {name: n for n, name in enumerate((*CLASSES, *MOPS))}
+    for name, classes in sorted(COUNTERS.items()):
+        out += f'  {{"{name}", {sum(1 << at[c] for c in classes):#x}u}},\n'
+    out += f"}};\nconst int kClassCounters = {len(COUNTERS)};\n\n"
     for e in ENCODINGS:
         out += f"const int16_t {e.lower()}_index[2][{CODES[e]}] = {{\n"
         for arch in ARCHES:
