@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+CXX_FILES := find native -name '*.cpp' -o -name '*.h' -o -name '*.c'
 
 .PHONY: demo test test-all sanitize lint format clean setup native toolchain triton docs docs-tools release release-check
 
@@ -39,6 +40,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
+	$(CXX_FILES) | xargs $(BIN)/clang-format --dry-run --Werror
 
 # Triton and hip-python, for the tests that run Python GPU programs; skipped where they have no wheel.
 triton: $(STAMP)
@@ -65,6 +67,7 @@ sanitize: native toolchain
 format: $(STAMP)
 	$(BIN)/ruff format src tests benchmarks tools
 	$(BIN)/ruff check --fix src tests benchmarks tools
+	$(CXX_FILES) | xargs $(BIN)/clang-format -i
 
 # The sdist and one manylinux wheel for every Python, into dist/.
 release: $(STAMP)

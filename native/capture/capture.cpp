@@ -79,7 +79,11 @@ std::string text(uint64_t value) { return " " + std::to_string(value); }
 // Code objects, and what of their loaded images can be written: module variables, constants too.
 struct Code {
   LoadedCode loaded;
-  struct Segment { uint64_t linked; bool writable; Area area; };
+  struct Segment {
+    uint64_t linked;
+    bool writable;
+    Area area;
+  };
   std::vector<Segment> segments;
 };
 
@@ -101,7 +105,8 @@ std::vector<Code> code_parts() {
           segment.area.base = segment.area.read_at = load.address + uint64_t(code.loaded.delta);
           segment.area.size = load.memory_size;
           segment.area.agent = code.loaded.agent;
-          const std::string stem = "code_objects/" + std::to_string(list.size()) + "." + std::to_string(code.segments.size());
+          const std::string stem =
+              "code_objects/" + std::to_string(list.size()) + "." + std::to_string(code.segments.size());
           segment.area.before_name = stem + ".image.bin";
           segment.area.after_name = stem + ".after.bin";
           code.segments.push_back(std::move(segment));
@@ -114,7 +119,8 @@ std::vector<Code> code_parts() {
 
 class OneCapture {
  public:
-  explicit OneCapture(const Target& target) : target_(target), queue_(target.queue), packet_(target.packet), kernel_(*target.kernel) {
+  explicit OneCapture(const Target& target)
+      : target_(target), queue_(target.queue), packet_(target.packet), kernel_(*target.kernel) {
     code_ = code_parts();
     for (const Piece& piece : pieces()) {
       Region region{piece, {}};
@@ -136,7 +142,8 @@ class OneCapture {
   size_t regions() const { return regions_.size(); }
 
   bool before() {
-    for (const char* name : {"memory", "memory_after", "code_objects"}) mkdir((config().folder + "/" + name).c_str(), 0700);
+    for (const char* name : {"memory", "memory_after", "code_objects"})
+      mkdir((config().folder + "/" + name).c_str(), 0700);
     for (size_t i = 0; i < code_.size(); ++i) {
       if (!code_[i].loaded.image) continue;
       File file("code_objects/" + std::to_string(i) + ".hsaco");
@@ -146,7 +153,8 @@ class OneCapture {
     if (!read_arguments()) return false;
     std::vector<CodeRange> ranges;
     for (size_t i = 0; i < code_.size(); ++i)
-      if (code_[i].loaded.size) ranges.push_back({code_[i].loaded.base, code_[i].loaded.base + code_[i].loaded.size, i});
+      if (code_[i].loaded.size)
+        ranges.push_back({code_[i].loaded.base, code_[i].loaded.base + code_[i].loaded.size, i});
     snapshot_ = std::make_unique<Snapshot>(std::move(ranges));
     return each([&](Area& area) { return snapshot_->before(area); });
   }
@@ -165,26 +173,28 @@ class OneCapture {
     };
     std::string out = "version 1\n" + agents.lines;
     out += "packet " + hex({reinterpret_cast<const char*>(&packet_), sizeof packet_}) + "\n";
-    out += "kernel " + hex(kernel_.name) + " " + hex(kernel_.demangled) + text(target_.index) + text(target_.number) + text(kernel_.kernarg_bytes) + " " +
-           label(queue_.agent.handle) + "\n";
-    out += "queue" + text(queue_.type) + text(queue_.size) + text(queue_.private_bytes) + text(queue_.group_bytes) + "\n";
+    out += "kernel " + hex(kernel_.name) + " " + hex(kernel_.demangled) + text(target_.index) + text(target_.number) +
+           text(kernel_.kernarg_bytes) + " " + label(queue_.agent.handle) + "\n";
+    out +=
+        "queue" + text(queue_.type) + text(queue_.size) + text(queue_.private_bytes) + text(queue_.group_bytes) + "\n";
     for (size_t i = 0; i < snapshot_->files().size(); ++i) out += "file" + text(i) + " " + snapshot_->files()[i] + "\n";
     for (size_t i = 0; i < code_.size(); ++i) {
       const LoadedCode& loaded = code_[i].loaded;
-      out += "code" + text(i) + text(loaded.base) + text(loaded.size) + " " + std::to_string(loaded.delta) + " " + label(loaded.agent) + " " +
-             hex(loaded.uri) + text(loaded.image ? 1 : 0) + "\n";
+      out += "code" + text(i) + text(loaded.base) + text(loaded.size) + " " + std::to_string(loaded.delta) + " " +
+             label(loaded.agent) + " " + hex(loaded.uri) + text(loaded.image ? 1 : 0) + "\n";
       for (const Code::Segment& segment : code_[i].segments) {
-        out += "segment" + text(segment.area.base) + text(segment.area.size) + text(segment.linked) + text(segment.writable) + " " +
-               hex(segment.area.failure) + "\n";
+        out += "segment" + text(segment.area.base) + text(segment.area.size) + text(segment.linked) +
+               text(segment.writable) + " " + hex(segment.area.failure) + "\n";
         extents(out, segment.area);
       }
     }
     for (const Region& region : regions_) {
-      out += "region" + text(region.piece.base) + text(region.piece.size) + " " + region.piece.kind + " " + label(region.piece.agent) +
-             text(region.piece.flags) + " " + hex(region.area.failure) + "\n";
+      out += "region" + text(region.piece.base) + text(region.piece.size) + " " + region.piece.kind + " " +
+             label(region.piece.agent) + text(region.piece.flags) + " " + hex(region.area.failure) + "\n";
       extents(out, region.area);
     }
-    for (const CodePointer& pointer : snapshot_->pointers()) out += "pointer" + text(pointer.address) + text(pointer.value) + text(pointer.code) + "\n";
+    for (const CodePointer& pointer : snapshot_->pointers())
+      out += "pointer" + text(pointer.address) + text(pointer.value) + text(pointer.code) + "\n";
     out += "pointers" + text(snapshot_->pointer_count()) + "\n";
     {
       std::lock_guard lock(problem_mutex);
@@ -198,7 +208,10 @@ class OneCapture {
   }
 
  private:
-  struct Region { Piece piece; Area area; };
+  struct Region {
+    Piece piece;
+    Area area;
+  };
 
   bool read_arguments() {
     // They may be in the device's memory.
@@ -209,7 +222,9 @@ class OneCapture {
     Reader reader;
     std::vector<uint8_t> bytes(size);
     std::string failure;
-    const uint8_t* data = !size ? nullptr : size <= Reader::kMost ? reader.read(address, size, owner, failure) : nullptr;
+    const uint8_t* data = !size                   ? nullptr
+                          : size <= Reader::kMost ? reader.read(address, size, owner, failure)
+                                                  : nullptr;
     if (data) std::memcpy(bytes.data(), data, size);
     else if (size) note_problem("the kernel's arguments could not be read: " + failure);
     File file("kernarg.bin");
@@ -217,7 +232,8 @@ class OneCapture {
     return file.close();
   }
 
-  template <class Work> bool each(Work work) {
+  template <class Work>
+  bool each(Work work) {
     for (Region& region : regions_)
       if (!work(region.area)) return false;
     for (Code& code : code_)
@@ -228,7 +244,9 @@ class OneCapture {
 
   static void extents(std::string& out, const Area& area) {
     for (const auto& [list, kind] : {std::pair{&area.before, "b"}, {&area.after, "a"}})
-      for (const Extent& extent : *list) out += kind + text(extent.offset) + text(extent.size) + " " + std::to_string(extent.file) + text(extent.at) + "\n";
+      for (const Extent& extent : *list)
+        out +=
+            kind + text(extent.offset) + text(extent.size) + " " + std::to_string(extent.file) + text(extent.at) + "\n";
   }
 
   const Target& target_;
@@ -289,17 +307,19 @@ void capture_now(const Target& target) {
   bool ready = false;
   elsewhere([&] {
     one = std::make_unique<OneCapture>(target);
-    tell("found " + std::to_string(one->regions()) + " " + std::to_string(one->bytes()) + " " + hex(target.kernel->demangled));
+    tell("found " + std::to_string(one->regions()) + " " + std::to_string(one->bytes()) + " " +
+         hex(target.kernel->demangled));
     const bool fits = one->bytes() <= config().max_bytes;
     if (!fits) tell("refused");
     ready = fits && one->before();
   });
   core.hsa_signal_store_screlease_fn(target.go, 0);
   if (wait_zero(target.ran, failed)) {
-    if (ready) elsewhere([&] {
-      tell("ran");
-      if (one->after() && one->write()) tell("captured");
-    });
+    if (ready)
+      elsewhere([&] {
+        tell("ran");
+        if (one->after() && one->write()) tell("captured");
+      });
     complete(target.packet.completion_signal, target.ran);
   } else {
     tell("fault " + std::to_string(queue.failed));

@@ -25,15 +25,19 @@ using Bytes = std::shared_ptr<const std::string>;
 
 std::mutex mutex;
 std::map<uint64_t, Bytes>& readers = *new std::map<uint64_t, Bytes>;                        // reader -> its file
-std::multimap<uint64_t, Bytes>& images = *new std::multimap<uint64_t, Bytes>;                    // executable -> files loaded into it
-std::map<uint64_t, std::vector<LoadedCode>>& loaded = *new std::map<uint64_t, std::vector<LoadedCode>>;       // by executable
-std::map<uint64_t, std::shared_ptr<Kernel>>& kernels = *new std::map<uint64_t, std::shared_ptr<Kernel>>;      // by kernel object
-std::map<std::string, std::shared_ptr<uint64_t>>& counts = *new std::map<std::string, std::shared_ptr<uint64_t>>;  // by name
+std::multimap<uint64_t, Bytes>& images = *new std::multimap<uint64_t, Bytes>;  // executable -> files loaded into it
+std::map<uint64_t, std::vector<LoadedCode>>& loaded =
+    *new std::map<uint64_t, std::vector<LoadedCode>>;  // by executable
+std::map<uint64_t, std::shared_ptr<Kernel>>& kernels =
+    *new std::map<uint64_t, std::shared_ptr<Kernel>>;  // by kernel object
+std::map<std::string, std::shared_ptr<uint64_t>>& counts =
+    *new std::map<std::string, std::shared_ptr<uint64_t>>;  // by name
 uint64_t next_number = 0;
 
 std::string demangled(const std::string& name) {
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                    std::free);
   return status == 0 && text ? text.get() : name;
 }
 
@@ -48,7 +52,8 @@ void on_large_stack(const std::function<void()>& work) {
     (*static_cast<const std::function<void()>*>(data))();
     return nullptr;
   };
-  if (pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)) == 0) pthread_join(thread, nullptr);
+  if (pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)) == 0)
+    pthread_join(thread, nullptr);
   else work();
   pthread_attr_destroy(&attributes);
 }
@@ -63,20 +68,19 @@ void match(std::vector<std::shared_ptr<Kernel>>& list) {
         if (!helpers && kernel->name.compare(0, 13, "__amd_rocclr_") == 0) continue;
         kernel->wanted = std::regex_search(kernel->name, pattern) || std::regex_search(kernel->demangled, pattern);
       }
-    } catch (const std::regex_error& error) {
-      append_line("problem", "regex " + hex(error.what()));
-    }
+    } catch (const std::regex_error& error) { append_line("problem", "regex " + hex(error.what())); }
   });
 }
 
 hsa_ven_amd_loader_1_01_pfn_t* loader() {
   static hsa_ven_amd_loader_1_01_pfn_t table{};
-  static const bool there =
-      core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1, sizeof table, &table) == HSA_STATUS_SUCCESS;
+  static const bool there = core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1, sizeof table,
+                                                                         &table) == HSA_STATUS_SUCCESS;
   return there ? &table : nullptr;
 }
 
-template <class T> T info(hsa_loaded_code_object_t object, hsa_ven_amd_loader_loaded_code_object_info_t what) {
+template <class T>
+T info(hsa_loaded_code_object_t object, hsa_ven_amd_loader_loaded_code_object_info_t what) {
   T value{};
   loader()->hsa_ven_amd_loader_loaded_code_object_get_info(object, what, &value);
   return value;
@@ -91,23 +95,27 @@ hsa_status_t on_code_object(hsa_executable_t executable, hsa_loaded_code_object_
   code.delta = info<int64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA);
   code.uri.resize(info<uint32_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH));
   if (!code.uri.empty())
-    loader()->hsa_ven_amd_loader_loaded_code_object_get_info(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, code.uri.data());
+    loader()->hsa_ven_amd_loader_loaded_code_object_get_info(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI,
+                                                             code.uri.data());
   static_cast<std::vector<LoadedCode>*>(data)->push_back(std::move(code));
   return HSA_STATUS_SUCCESS;
 }
 
-template <class T> T symbol_info(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t what) {
+template <class T>
+T symbol_info(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t what) {
   T value{};
   core.hsa_executable_symbol_get_info_fn(symbol, what, &value);
   return value;
 }
 
 hsa_status_t on_symbol(hsa_executable_t executable, hsa_executable_symbol_t symbol, void* data) {
-  if (symbol_info<hsa_symbol_kind_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE) != HSA_SYMBOL_KIND_KERNEL) return HSA_STATUS_SUCCESS;
+  if (symbol_info<hsa_symbol_kind_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE) != HSA_SYMBOL_KIND_KERNEL)
+    return HSA_STATUS_SUCCESS;
   auto kernel = std::make_shared<Kernel>();
   kernel->name.resize(symbol_info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH));
   core.hsa_executable_symbol_get_info_fn(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, kernel->name.data());
-  if (kernel->name.size() > 3 && kernel->name.compare(kernel->name.size() - 3, 3, ".kd") == 0) kernel->name.resize(kernel->name.size() - 3);
+  if (kernel->name.size() > 3 && kernel->name.compare(kernel->name.size() - 3, 3, ".kd") == 0)
+    kernel->name.resize(kernel->name.size() - 3);
   kernel->demangled = demangled(kernel->name);
   kernel->object = symbol_info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
   kernel->executable = executable.handle;
@@ -123,7 +131,8 @@ void keep(hsa_code_object_reader_t reader, Bytes bytes) {
 
 hsa_status_t reader_from_memory(const void* data, size_t size, hsa_code_object_reader_t* reader) {
   const hsa_status_t status = core.hsa_code_object_reader_create_from_memory_fn(data, size, reader);
-  if (status == HSA_STATUS_SUCCESS) keep(*reader, std::make_shared<const std::string>(static_cast<const char*>(data), size));
+  if (status == HSA_STATUS_SUCCESS)
+    keep(*reader, std::make_shared<const std::string>(static_cast<const char*>(data), size));
   return status;
 }
 
@@ -145,7 +154,8 @@ hsa_status_t reader_destroy(hsa_code_object_reader_t reader) {
   return core.hsa_code_object_reader_destroy_fn(reader);
 }
 
-hsa_status_t load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader, const char* options, hsa_loaded_code_object_t* out) {
+hsa_status_t load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader, const char* options,
+                  hsa_loaded_code_object_t* out) {
   const hsa_status_t status = core.hsa_executable_load_agent_code_object_fn(executable, agent, reader, options, out);
   if (status != HSA_STATUS_SUCCESS) return status;
   std::lock_guard lock(mutex);

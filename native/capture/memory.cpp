@@ -14,15 +14,24 @@ namespace capture {
 namespace {
 
 std::mutex mutex;
-std::map<uint64_t, Piece>& books = *new std::map<uint64_t, Piece>;                          // by the device's address
-struct Lock { uint64_t base; unsigned count; };
-std::map<uint64_t, Lock>& locks = *new std::map<uint64_t, Lock>;                           // host address -> the piece
-struct Handle { uint64_t agent; uint32_t flags; };
-std::map<uint64_t, Handle>& handles = *new std::map<uint64_t, Handle>;                       // of vmem
+std::map<uint64_t, Piece>& books = *new std::map<uint64_t, Piece>;  // by the device's address
+struct Lock {
+  uint64_t base;
+  unsigned count;
+};
+std::map<uint64_t, Lock>& locks = *new std::map<uint64_t, Lock>;  // host address -> the piece
+struct Handle {
+  uint64_t agent;
+  uint32_t flags;
+};
+std::map<uint64_t, Handle>& handles = *new std::map<uint64_t, Handle>;  // of vmem
 std::vector<void*>& deferred_pool = *new std::vector<void*>;
 std::vector<void*>& deferred_memory = *new std::vector<void*>;
 
-struct Pool { uint64_t agent; uint32_t flags; };
+struct Pool {
+  uint64_t agent;
+  uint32_t flags;
+};
 std::map<uint64_t, Pool>& pools = *new std::map<uint64_t, Pool>;
 bool pools_known = false;
 
@@ -55,7 +64,8 @@ bool is_cpu(uint64_t agent) {
          type == HSA_DEVICE_TYPE_CPU;
 }
 
-void add(uint64_t base, uint64_t size, const char* kind, uint64_t agent, uint32_t flags, uint64_t read_at, bool reachable = true) {
+void add(uint64_t base, uint64_t size, const char* kind, uint64_t agent, uint32_t flags, uint64_t read_at,
+         bool reachable = true) {
   std::lock_guard lock(mutex);
   books[base] = {base, size, read_at, kind, agent, flags, reachable};
 }
@@ -78,7 +88,8 @@ hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t fla
 }
 
 // A kernel may be waiting for the host that calls this: it must not wait for the capture's end.
-template <class Free> hsa_status_t free_memory(void* at, Free* next, std::vector<void*>& deferred) {
+template <class Free>
+hsa_status_t free_memory(void* at, Free* next, std::vector<void*>& deferred) {
   if (!at) return next(at);
   {
     std::lock_guard lock(mutex);
@@ -111,13 +122,15 @@ void locked(void* host, size_t size, void* device) {
   uint64_t agent = 0;
   hsa_amd_pointer_info_t info{};
   info.size = sizeof info;
-  if (amd.hsa_amd_pointer_info_fn(host, &info, nullptr, nullptr, nullptr) == HSA_STATUS_SUCCESS) agent = info.agentOwner.handle;
+  if (amd.hsa_amd_pointer_info_fn(host, &info, nullptr, nullptr, nullptr) == HSA_STATUS_SUCCESS)
+    agent = info.agentOwner.handle;
   std::lock_guard lock(mutex);
   Lock& entry = locks[number(host)];
   entry = {number(device), entry.count + 1};
   Piece& piece = books[entry.base];
   // Locked again with another length: the longer one stands.
-  piece = {entry.base, std::max<uint64_t>(size, piece.size), number(host), "registered", agent, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED, true};
+  piece = {entry.base, std::max<uint64_t>(size, piece.size),         number(host), "registered",
+           agent,      HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED, true};
 }
 
 hsa_status_t memory_lock(void* host, size_t size, hsa_agent_t* agents, int count, void** device) {
@@ -126,7 +139,8 @@ hsa_status_t memory_lock(void* host, size_t size, hsa_agent_t* agents, int count
   return status;
 }
 
-hsa_status_t memory_lock_to_pool(void* host, size_t size, hsa_agent_t* agents, int count, hsa_amd_memory_pool_t pool, uint32_t flags, void** device) {
+hsa_status_t memory_lock_to_pool(void* host, size_t size, hsa_agent_t* agents, int count, hsa_amd_memory_pool_t pool,
+                                 uint32_t flags, void** device) {
   const hsa_status_t status = amd.hsa_amd_memory_lock_to_pool_fn(host, size, agents, count, pool, flags, device);
   if (status == HSA_STATUS_SUCCESS) locked(host, size, *device);
   return status;
@@ -145,7 +159,8 @@ hsa_status_t memory_unlock(void* host) {
   return amd.hsa_amd_memory_unlock_fn(host);
 }
 
-hsa_status_t handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type, uint64_t flags, hsa_amd_vmem_alloc_handle_t* handle) {
+hsa_status_t handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type, uint64_t flags,
+                           hsa_amd_vmem_alloc_handle_t* handle) {
   const hsa_status_t status = amd.hsa_amd_vmem_handle_create_fn(pool, size, type, flags, handle);
   if (status == HSA_STATUS_SUCCESS) {
     std::lock_guard lock(mutex);
@@ -184,13 +199,16 @@ hsa_status_t vmem_unmap(void* at, size_t size) {
 hsa_status_t vmem_set_access(void* at, size_t size, const hsa_amd_memory_access_desc_t* entries, size_t count) {
   const hsa_status_t status = amd.hsa_amd_vmem_set_access_fn(at, size, entries, count);
   if (status != HSA_STATUS_SUCCESS) return status;
-  const bool any = std::any_of(entries, entries + count, [](const auto& entry) { return entry.permissions != HSA_ACCESS_PERMISSION_NONE; });
+  const bool any = std::any_of(entries, entries + count,
+                               [](const auto& entry) { return entry.permissions != HSA_ACCESS_PERMISSION_NONE; });
   std::lock_guard lock(mutex);
-  for (auto it = books.lower_bound(number(at)); it != books.end() && it->first < number(at) + size; ++it) it->second.reachable = any;
+  for (auto it = books.lower_bound(number(at)); it != books.end() && it->first < number(at) + size; ++it)
+    it->second.reachable = any;
   return status;
 }
 
-hsa_status_t ipc_attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t count, const hsa_agent_t* agents, void** out) {
+hsa_status_t ipc_attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t count, const hsa_agent_t* agents,
+                        void** out) {
   const hsa_status_t status = amd.hsa_amd_ipc_memory_attach_fn(handle, size, count, agents, out);
   if (status == HSA_STATUS_SUCCESS) add(number(*out), size, "ipc", count ? agents[0].handle : 0, 0, number(*out));
   return status;
@@ -202,8 +220,10 @@ hsa_status_t ipc_detach(void* at) {
   return amd.hsa_amd_ipc_memory_detach_fn(at);
 }
 
-hsa_status_t interop_map(uint32_t count, hsa_agent_t* agents, int handle, uint32_t flags, size_t* size, void** out, size_t* metadata_size, const void** metadata) {
-  const hsa_status_t status = amd.hsa_amd_interop_map_buffer_fn(count, agents, handle, flags, size, out, metadata_size, metadata);
+hsa_status_t interop_map(uint32_t count, hsa_agent_t* agents, int handle, uint32_t flags, size_t* size, void** out,
+                         size_t* metadata_size, const void** metadata) {
+  const hsa_status_t status =
+      amd.hsa_amd_interop_map_buffer_fn(count, agents, handle, flags, size, out, metadata_size, metadata);
   if (status == HSA_STATUS_SUCCESS) add(number(*out), *size, "interop", count ? agents[0].handle : 0, 0, number(*out));
   return status;
 }
@@ -230,7 +250,8 @@ hsa_status_t svm_set(void* at, size_t size, hsa_amd_svm_attribute_pair_t* attrib
 
 // Nobody tells when a program unmaps shared virtual memory.
 bool still_mapped(const Piece& piece) {
-  const uint64_t page = 4096, first = piece.read_at / page * page, end = (piece.read_at + piece.size + page - 1) / page * page;
+  const uint64_t page = 4096, first = piece.read_at / page * page,
+                 end = (piece.read_at + piece.size + page - 1) / page * page;
   std::vector<unsigned char> state((end - first) / page);
   return mincore(reinterpret_cast<void*>(first), end - first, state.data()) == 0;
 }
@@ -243,7 +264,8 @@ std::vector<Piece> pieces() {
   uint64_t end = 0;
   for (auto& [base, piece] : books) {
     if (!piece.reachable || !piece.size || base + piece.size <= end) continue;
-    if ((piece.kind == std::string_view("svm") || piece.kind == std::string_view("registered")) && !still_mapped(piece)) continue;
+    if ((piece.kind == std::string_view("svm") || piece.kind == std::string_view("registered")) && !still_mapped(piece))
+      continue;
     Piece part = piece;
     if (base < end) {
       part.base = end;

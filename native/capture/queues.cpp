@@ -31,7 +31,10 @@ std::vector<std::thread>& drainers = *new std::vector<std::thread>;
 thread_local bool draining = false;
 
 // Copies that were started; told apart by their completion signals.
-struct Copy { hsa_signal_value_t value; std::vector<hsa_signal_t> after; };
+struct Copy {
+  hsa_signal_value_t value;
+  std::vector<hsa_signal_t> after;
+};
 std::mutex copies_mutex;
 std::map<uint64_t, Copy>& copies = *new std::map<uint64_t, Copy>;
 
@@ -89,7 +92,9 @@ void wait_for_copies() {
   while (std::chrono::steady_clock::now() < deadline) {
     {
       std::lock_guard lock(copies_mutex);
-      if (std::none_of(copies.begin(), copies.end(), [](const auto& entry) { return under_way(entry.first, entry.second); })) return;
+      if (std::none_of(copies.begin(), copies.end(),
+                       [](const auto& entry) { return under_way(entry.first, entry.second); }))
+        return;
     }
     std::this_thread::sleep_for(kSlice);
   }
@@ -105,30 +110,35 @@ void copy_started(uint32_t count, const hsa_signal_t* after, hsa_signal_t comple
   if (finished() || !completion.handle) return;
   Copy copy{core.hsa_signal_load_scacquire_fn(completion), {after, after + count}};
   std::lock_guard lock(copies_mutex);
-  std::erase_if(copies, [](const auto& entry) { return core.hsa_signal_load_scacquire_fn({entry.first}) < entry.second.value; });
+  std::erase_if(
+      copies, [](const auto& entry) { return core.hsa_signal_load_scacquire_fn({entry.first}) < entry.second.value; });
   copies[completion.handle] = std::move(copy);
 }
 
-hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size, uint32_t count,
-                        const hsa_signal_t* after, hsa_signal_t done) {
+hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
+                        uint32_t count, const hsa_signal_t* after, hsa_signal_t done) {
   const Gate::Inside inside(gate());
   copy_started(count, after, done);
   return amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, size, count, after, done);
 }
 
-hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size, uint32_t count,
-                                  const hsa_signal_t* after, hsa_signal_t done, hsa_amd_sdma_engine_id_t engine, bool force) {
+hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
+                                  uint32_t count, const hsa_signal_t* after, hsa_signal_t done,
+                                  hsa_amd_sdma_engine_id_t engine, bool force) {
   const Gate::Inside inside(gate());
   copy_started(count, after, done);
-  return amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, size, count, after, done, engine, force);
+  return amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, size, count, after, done, engine,
+                                                    force);
 }
 
 hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset, const hsa_pitched_ptr_t* from,
-                             const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent, hsa_amd_copy_direction_t direction,
-                             uint32_t count, const hsa_signal_t* after, hsa_signal_t done) {
+                             const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent,
+                             hsa_amd_copy_direction_t direction, uint32_t count, const hsa_signal_t* after,
+                             hsa_signal_t done) {
   const Gate::Inside inside(gate());
   copy_started(count, after, done);
-  return amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, count, after, done);
+  return amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, count, after,
+                                               done);
 }
 
 hsa_status_t signal_destroy(hsa_signal_t signal) {
@@ -150,7 +160,8 @@ bool waits(const void* packet) {
 
 using Packet = std::array<char, 64>;
 
-template <class T> Packet bytes_of(const T& packet) {
+template <class T>
+Packet bytes_of(const T& packet) {
   static_assert(sizeof packet == sizeof(Packet));
   Packet bytes;
   std::memcpy(bytes.data(), &packet, sizeof bytes);
@@ -198,7 +209,8 @@ class Rewrite {
     const Queue::Blocker blocker{make_signal(1), make_signal(1)};
     std::lock_guard lock(queue_.mutex);
     while (!queue_.blockers.empty() && is_zero(queue_.blockers.front().passed)) {
-      for (hsa_signal_t signal : {queue_.blockers.front().reached, queue_.blockers.front().passed}) core.hsa_signal_destroy_fn(signal);
+      for (hsa_signal_t signal : {queue_.blockers.front().reached, queue_.blockers.front().passed})
+        core.hsa_signal_destroy_fn(signal);
       queue_.blockers.pop_front();
     }
     queue_.blockers.push_back(blocker);
@@ -223,7 +235,8 @@ std::optional<Target> target_of(Queue& queue, const void* packet) {
   auto kernel = launched(dispatch.kernel_object, index);
   const uint64_t number = count_dispatch();
   if (!is_target(kernel.get(), index)) return {};
-  return Target{queue, dispatch, std::move(kernel), index, number, make_signal(1), make_signal(1), make_signal(1), make_signal(1)};
+  return Target{queue,          dispatch,       std::move(kernel), index,         number,
+                make_signal(1), make_signal(1), make_signal(1),    make_signal(1)};
 }
 
 void on_packets(const void* list, uint64_t count, uint64_t, void* data, hsa_amd_queue_intercept_packet_writer writer) {
@@ -250,8 +263,9 @@ void on_queue_error(hsa_status_t status, hsa_queue_t* handle, void* data) {
   if (queue.on_error) queue.on_error(status, handle, queue.error_data);
 }
 
-hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, void (*on_error)(hsa_status_t, hsa_queue_t*, void*),
-                          void* data, uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** out) {
+hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                          void (*on_error)(hsa_status_t, hsa_queue_t*, void*), void* data, uint32_t private_bytes,
+                          uint32_t group_bytes, hsa_queue_t** out) {
   auto queue = std::make_shared<Queue>();
   queue->agent = agent;
   queue->type = type;

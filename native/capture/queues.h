@@ -22,7 +22,9 @@ struct Queue {
 
   // A barrier that was not yet satisfied when it was passed on, between two barriers of ours: what
   // came before it has run once `reached` is zero, and nothing behind it runs before `passed` is.
-  struct Blocker { hsa_signal_t reached, passed; };
+  struct Blocker {
+    hsa_signal_t reached, passed;
+  };
   std::mutex mutex;
   std::deque<Blocker> blockers;
   bool held = false;                // a barrier of ours stops it until the capture is over

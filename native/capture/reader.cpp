@@ -43,7 +43,9 @@ Reader::Reader() : plain_(kMost) {
   hsa_amd_memory_pool_t pool{};
   amd.hsa_amd_agent_iterate_memory_pools_fn(cpu_, on_pool, &pool);
   const bool have = pool.handle && amd.hsa_amd_memory_pool_allocate_fn(pool, kMost, 0, &pinned_) == HSA_STATUS_SUCCESS;
-  if (have && !gpus_.empty() && amd.hsa_amd_agents_allow_access_fn(uint32_t(gpus_.size()), gpus_.data(), nullptr, pinned_) != HSA_STATUS_SUCCESS) {
+  if (have && !gpus_.empty() &&
+      amd.hsa_amd_agents_allow_access_fn(uint32_t(gpus_.size()), gpus_.data(), nullptr, pinned_) !=
+          HSA_STATUS_SUCCESS) {
     amd.hsa_amd_memory_pool_free_fn(pinned_);
     pinned_ = nullptr;
   }
@@ -67,7 +69,8 @@ const uint8_t* Reader::read(uint64_t address, uint64_t size, uint64_t agent, std
     status = amd.hsa_amd_memory_async_copy_fn(pinned_, cpu_, from, {agent}, size, 0, nullptr, copied_);
     if (status == HSA_STATUS_SUCCESS) {
       // A copy that fails says so by a negative value.
-      if (core.hsa_signal_wait_scacquire_fn(copied_, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_ACTIVE) == 0)
+      if (core.hsa_signal_wait_scacquire_fn(copied_, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_ACTIVE) ==
+          0)
         return static_cast<const uint8_t*>(pinned_);
       status = HSA_STATUS_ERROR;
     }

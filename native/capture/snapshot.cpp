@@ -34,7 +34,8 @@ Snapshot::Snapshot(std::vector<CodeRange> code) : code_(std::move(code)), other_
   std::sort(code_.begin(), code_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
 }
 
-template <class Visit> bool Snapshot::walk(Area& area, Visit visit) {
+template <class Visit>
+bool Snapshot::walk(Area& area, Visit visit) {
   for (uint64_t at = 0; at < area.size; at += Reader::kMost) {
     const uint64_t size = std::min(Reader::kMost, area.size - at);
     std::string failure;
@@ -68,8 +69,7 @@ bool Snapshot::before(Area& area) {
     if (area.scan) scan(area.base + offset, data, size);
     if (const auto known = stored_.find(key); known != stored_.end() && same_as_stored(known->second, data, size))
       add(area.before, {offset, size, known->second.file, known->second.at});
-    else
-      store(area, area.before, offset, data, size, &key);
+    else store(area, area.before, offset, data, size, &key);
   });
 }
 
@@ -88,7 +88,8 @@ bool Snapshot::after(Area& area) {
   });
 }
 
-void Snapshot::store(Area& area, std::vector<Extent>& list, uint64_t offset, const uint8_t* data, uint64_t size, const Key* key) {
+void Snapshot::store(Area& area, std::vector<Extent>& list, uint64_t offset, const uint8_t* data, uint64_t size,
+                     const Key* key) {
   if (!file_) {
     file_ = std::make_unique<File>(key ? area.before_name : area.after_name);
     file_number_ = int64_t(names_.size());
@@ -101,11 +102,13 @@ void Snapshot::store(Area& area, std::vector<Extent>& list, uint64_t offset, con
 }
 
 bool Snapshot::same_as_stored(const Place& place, const uint8_t* data, uint64_t size) {
-  return read_back(names_[size_t(place.file)], place.at, other_.data(), size) && std::memcmp(other_.data(), data, size) == 0;
+  return read_back(names_[size_t(place.file)], place.at, other_.data(), size) &&
+         std::memcmp(other_.data(), data, size) == 0;
 }
 
 bool Snapshot::read_stored(const Area& area, uint64_t offset, uint64_t size, uint8_t* data) {
-  auto it = std::upper_bound(area.before.begin(), area.before.end(), offset, [](uint64_t at, const Extent& e) { return at < e.offset; });
+  auto it = std::upper_bound(area.before.begin(), area.before.end(), offset,
+                             [](uint64_t at, const Extent& e) { return at < e.offset; });
   const Extent& extent = *std::prev(it);  // chunks are never split over extents
   if (extent.file < 0) return std::memset(data, 0, size), true;
   return read_back(names_[size_t(extent.file)], extent.at + (offset - extent.offset), data, size);
@@ -130,7 +133,8 @@ void Snapshot::scan(uint64_t address, const uint8_t* data, uint64_t size) {
     uint64_t word;
     std::memcpy(&word, data + at, 8);
     if (word - low >= span) continue;
-    auto it = std::upper_bound(code_.begin(), code_.end(), word, [](uint64_t value, const CodeRange& range) { return value < range.begin; });
+    auto it = std::upper_bound(code_.begin(), code_.end(), word,
+                               [](uint64_t value, const CodeRange& range) { return value < range.begin; });
     if (it == code_.begin() || word >= std::prev(it)->end) continue;
     ++pointer_count_;
     if (pointers_.size() < kPointersKept) pointers_.push_back({address + at, word, std::prev(it)->number});

@@ -31,8 +31,12 @@ struct Area {
   std::string failure;                  // why it could not be read
 };
 
-struct CodeRange { uint64_t begin, end, number; };
-struct CodePointer { uint64_t address, value, code; };
+struct CodeRange {
+  uint64_t begin, end, number;
+};
+struct CodePointer {
+  uint64_t address, value, code;
+};
 
 class Snapshot {
  public:
@@ -47,16 +51,23 @@ class Snapshot {
   uint64_t pointer_count() const { return pointer_count_; }
 
  private:
-  struct Place { int64_t file; uint64_t at; };
+  struct Place {
+    int64_t file;
+    uint64_t at;
+  };
   struct Key {
     gpu::ContentHash hash;
     uint64_t size;
     bool operator==(const Key&) const = default;
   };
-  struct KeyHash { size_t operator()(const Key& key) const { return key.hash[0] ^ key.hash[2]; } };
+  struct KeyHash {
+    size_t operator()(const Key& key) const { return key.hash[0] ^ key.hash[2]; }
+  };
 
-  template <class Visit> bool walk(Area& area, Visit visit);
-  void store(Area& area, std::vector<Extent>& list, uint64_t offset, const uint8_t* data, uint64_t size, const Key* key);
+  template <class Visit>
+  bool walk(Area& area, Visit visit);
+  void store(Area& area, std::vector<Extent>& list, uint64_t offset, const uint8_t* data, uint64_t size,
+             const Key* key);
   bool same_as_stored(const Place& place, const uint8_t* data, uint64_t size);
   bool read_stored(const Area& area, uint64_t offset, uint64_t size, uint8_t* data);
   void scan(uint64_t address, const uint8_t* data, uint64_t size);

@@ -20,13 +20,16 @@ bool adopt(HsaApiTable* given, std::string& why);
 void** place_of(size_t offset_in_core_table);
 void** place_of_amd(size_t offset_in_amd_table);
 
-template <class T> size_t offset_in(const void* table, const T& slot) {
+template <class T>
+size_t offset_in(const void* table, const T& slot) {
   return size_t(reinterpret_cast<const char*>(&slot) - static_cast<const char*>(table));
 }
-template <class T> void hook(T* CoreApiTable::* slot, T* function) {
+template <class T>
+void hook(T* CoreApiTable::* slot, T* function) {
   if (void** place = place_of(offset_in(&core, core.*slot))) *place = reinterpret_cast<void*>(function);
 }
-template <class T> void hook(T* AmdExtTable::* slot, T* function) {
+template <class T>
+void hook(T* AmdExtTable::* slot, T* function) {
   if (void** place = place_of_amd(offset_in(&amd, amd.*slot))) *place = reinterpret_cast<void*>(function);
 }
 

@@ -67,5 +67,4 @@ RPL_EXPORT void* rocprofiler_configure(uint32_t, const char*, uint32_t, void*) {
     at(capture::on_table, kHsaTable, nullptr);
   return nullptr;
 }
-
 }

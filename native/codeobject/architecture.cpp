@@ -5,8 +5,13 @@
 namespace codeobject {
 namespace {
 
-struct Machine { uint8_t code; std::string_view name; };
-struct Covers { std::string_view generic, processor; };
+struct Machine {
+  uint8_t code;
+  std::string_view name;
+};
+struct Covers {
+  std::string_view generic, processor;
+};
 #include "machines.inc"
 
 struct Target {

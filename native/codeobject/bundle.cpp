@@ -16,7 +16,8 @@ constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kCompressedMagic = "CCOB";
 constexpr uint64_t kAnySize = uint64_t{1} << 40;  // of an image whose size nobody told
 
-template <class T> T read_at(const char* data, size_t offset) {
+template <class T>
+T read_at(const char* data, size_t offset) {
   T value;
   std::memcpy(&value, data + offset, sizeof value);
   return value;
@@ -52,14 +53,13 @@ bool unpack(const char* data, size_t size, std::string& plain, std::string& why)
     why = "the compressed bundle is cut short";
     return false;
   }
-  return decompress(method == 0 ? Compression::Zlib : Compression::Zstd, data + header,
-                    total - header, plain_size, plain, why);
+  return decompress(method == 0 ? Compression::Zlib : Compression::Zstd, data + header, total - header, plain_size,
+                    plain, why);
 }
 
 }  // namespace
 
-BundleStatus select_image(const void* source, size_t size, const std::string& target, Image& image,
-                          std::string& why) {
+BundleStatus select_image(const void* source, size_t size, const std::string& target, Image& image, std::string& why) {
   const char* data = static_cast<const char*>(source);
   const bool size_known = size != 0;
   if (!size_known) size = kAnySize;
@@ -90,8 +90,7 @@ BundleStatus select_image(const void* source, size_t size, const std::string& ta
     image.size = size_known || !image.owned.empty() ? size : elf::image_size(data);
     return BundleStatus::Found;
   }
-  if (size < kBundleMagic.size() + 8 ||
-      std::memcmp(data, kBundleMagic.data(), kBundleMagic.size()) != 0) {
+  if (size < kBundleMagic.size() + 8 || std::memcmp(data, kBundleMagic.data(), kBundleMagic.size()) != 0) {
     why = "the image is neither an ELF code object nor a clang offload bundle";
     return BundleStatus::Invalid;
   }
@@ -125,8 +124,7 @@ BundleStatus select_image(const void* source, size_t size, const std::string& ta
   }
   if (best > 0) {
     // An entry may be a compressed code object of its own.
-    if (image.size > 4 &&
-        std::memcmp(image.data, kCompressedMagic.data(), kCompressedMagic.size()) == 0) {
+    if (image.size > 4 && std::memcmp(image.data, kCompressedMagic.data(), kCompressedMagic.size()) == 0) {
       std::string plain;
       if (!unpack(image.data, image.size, plain, why)) return BundleStatus::Invalid;
       image.owned = std::move(plain);
@@ -135,8 +133,8 @@ BundleStatus select_image(const void* source, size_t size, const std::string& ta
     }
     return BundleStatus::Found;
   }
-  why = "no code object for " + target + "; the program has " +
-        (listed.empty() ? std::string("no device code") : listed);
+  why =
+      "no code object for " + target + "; the program has " + (listed.empty() ? std::string("no device code") : listed);
   return BundleStatus::NoBinary;
 }
 

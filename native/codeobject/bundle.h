@@ -18,7 +18,6 @@ enum class BundleStatus { Found, NoBinary, Invalid };
 
 // Picks the code object for `target` ("gfx942:sramecc+:xnack-") out of a clang offload bundle, a
 // compressed one or a plain ELF code object. `size` is 0 where the caller does not know it.
-BundleStatus select_image(const void* data, size_t size, const std::string& target, Image& image,
-                          std::string& why);
+BundleStatus select_image(const void* data, size_t size, const std::string& target, Image& image, std::string& why);
 
 }  // namespace codeobject

@@ -12,15 +12,17 @@ void* open_any(std::initializer_list<const char*> names) {
   return nullptr;
 }
 
-template <class F> F symbol(void* library, const char* name) {
+template <class F>
+F symbol(void* library, const char* name) {
   return reinterpret_cast<F>(dlsym(library, name));
 }
 
 bool zstd(const char* data, size_t size, std::string& plain, std::string& why) {
   static void* library = open_any({"libzstd.so.1", "libzstd.so"});
   if (!library) {
-    why = "the program's device code is compressed with zstd and libzstd.so.1 is not installed; "
-          "install it, or build the program with -no-offload-compress";
+    why =
+        "the program's device code is compressed with zstd and libzstd.so.1 is not installed; "
+        "install it, or build the program with -no-offload-compress";
     return false;
   }
   auto run = symbol<size_t (*)(void*, size_t, const void*, size_t)>(library, "ZSTD_decompress");
@@ -49,11 +51,12 @@ bool zlib(const char* data, size_t size, std::string& plain, std::string& why) {
     why = "the program's device code is compressed with zlib and libz.so.1 is not installed";
     return false;
   }
-  auto run = symbol<int (*)(unsigned char*, unsigned long*, const unsigned char*, unsigned long)>(
-      library, "uncompress");
+  auto run =
+      symbol<int (*)(unsigned char*, unsigned long*, const unsigned char*, unsigned long)>(library, "uncompress");
   unsigned long written = plain.size();
-  if (!run || run(reinterpret_cast<unsigned char*>(plain.data()), &written,
-                  reinterpret_cast<const unsigned char*>(data), size) != 0 ||
+  if (!run ||
+      run(reinterpret_cast<unsigned char*>(plain.data()), &written, reinterpret_cast<const unsigned char*>(data),
+          size) != 0 ||
       written != plain.size()) {
     why = "the compressed bundle is damaged (zlib)";
     return false;
@@ -63,11 +66,10 @@ bool zlib(const char* data, size_t size, std::string& plain, std::string& why) {
 
 }  // namespace
 
-bool decompress(Compression method, const char* data, size_t size, size_t plain_size,
-                std::string& plain, std::string& why) {
+bool decompress(Compression method, const char* data, size_t size, size_t plain_size, std::string& plain,
+                std::string& why) {
   plain.resize(plain_size);
-  return method == Compression::Zstd ? zstd(data, size, plain, why)
-                                     : zlib(data, size, plain, why);
+  return method == Compression::Zstd ? zstd(data, size, plain, why) : zlib(data, size, plain, why);
 }
 
 }  // namespace codeobject

@@ -38,7 +38,8 @@ class Unit {
     opcode_base_ = unit.fixed(1);
     if (!line_range_ || !opcode_base_) return;
     for (unsigned i = 1; i < opcode_base_; ++i) operand_counts_.push_back(uint8_t(unit.fixed(1)));
-    if (version_ == 5) files_v5(unit); else files_v2(unit);
+    if (version_ == 5) files_v5(unit);
+    else files_v2(unit);
     if (unit.bad || program > unit.bytes.size()) return;
     unit.at = program;
     run(unit);
@@ -47,7 +48,8 @@ class Unit {
  private:
   void files_v2(Cursor& in) {
     std::vector<std::string> folders{folder_};
-    for (std::string name = in.text(); !name.empty() && !in.bad; name = in.text()) folders.push_back(join(folder_, name));
+    for (std::string name = in.text(); !name.empty() && !in.bad; name = in.text())
+      folders.push_back(join(folder_, name));
     file_of_.push_back(0);
     for (std::string name = in.text(); !name.empty() && !in.bad; name = in.text()) {
       const uint64_t folder = in.uleb();
@@ -123,8 +125,12 @@ class Unit {
         const uint64_t size = in.uleb(), next = in.at + size;
         if (size == 0) continue;
         const uint64_t code = in.fixed(1);
-        if (code == 1) { emit(true); reset(); }
-        if (code == 2) row.address = in.fixed(unsigned(std::min<uint64_t>(size - 1, 8))), dropped = row.address >= kNowhere;
+        if (code == 1) {
+          emit(true);
+          reset();
+        }
+        if (code == 2)
+          row.address = in.fixed(unsigned(std::min<uint64_t>(size - 1, 8))), dropped = row.address >= kNowhere;
         in.at = next;
       } else {
         switch (op) {
@@ -176,8 +182,8 @@ LineTable read_lines(const DebugSections& sections, const std::map<uint64_t, std
 }
 
 const Row* LineTable::find(uint64_t address) const {
-  auto after = std::upper_bound(rows.begin(), rows.end(), address,
-                                [](uint64_t a, const Row& row) { return a < row.address; });
+  auto after =
+      std::upper_bound(rows.begin(), rows.end(), address, [](uint64_t a, const Row& row) { return a < row.address; });
   return after == rows.begin() || (after - 1)->end ? nullptr : &*(after - 1);
 }
 

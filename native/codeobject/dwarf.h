@@ -16,7 +16,11 @@ struct DebugSections {
   elf::Bytes line, line_str, str, info, abbrev, str_offsets, addr, rnglists, ranges;
 };
 
-struct Row { uint64_t address = 0; uint32_t file = 0, line = 0, order = 0; bool end = false; };
+struct Row {
+  uint64_t address = 0;
+  uint32_t file = 0, line = 0, order = 0;
+  bool end = false;
+};
 
 struct LineTable {
   std::vector<std::string> files;

@@ -39,14 +39,31 @@ struct Header {
   uint32_t flags;
   uint16_t ehsize, phentsize, phnum, shentsize, shnum, shstrndx;
 };
-struct ProgramHeader { uint32_t type, flags; uint64_t offset, vaddr, paddr, filesz, memsz, align; };
-struct SectionHeader { uint32_t name, type; uint64_t flags, addr, offset, size; uint32_t link, info; uint64_t addralign, entsize; };
-struct RawSymbol { uint32_t name; uint8_t info, other; uint16_t shndx; uint64_t value, size; };
-struct RawRela { uint64_t offset, info; int64_t addend; };
+struct ProgramHeader {
+  uint32_t type, flags;
+  uint64_t offset, vaddr, paddr, filesz, memsz, align;
+};
+struct SectionHeader {
+  uint32_t name, type;
+  uint64_t flags, addr, offset, size;
+  uint32_t link, info;
+  uint64_t addralign, entsize;
+};
+struct RawSymbol {
+  uint32_t name;
+  uint8_t info, other;
+  uint16_t shndx;
+  uint64_t value, size;
+};
+struct RawRela {
+  uint64_t offset, info;
+  int64_t addend;
+};
 static_assert(sizeof(Header) == 64 && sizeof(ProgramHeader) == 56 && sizeof(SectionHeader) == 64);
 static_assert(sizeof(RawSymbol) == 24 && sizeof(RawRela) == 24);
 
-std::vector<Symbol> symbols_of(const File& file, const SectionHeader& table, const std::vector<SectionHeader>& headers) {
+std::vector<Symbol> symbols_of(const File& file, const SectionHeader& table,
+                               const std::vector<SectionHeader>& headers) {
   std::vector<Symbol> out;
   Bytes data, names;
   if (!slice(file.image, table.offset, table.size, data) || table.link >= headers.size()) return out;
@@ -54,14 +71,17 @@ std::vector<Symbol> symbols_of(const File& file, const SectionHeader& table, con
   if (!slice(file.image, strings.offset, strings.size, names)) return out;
   RawSymbol raw;
   for (uint64_t at = 0; read(data, at, raw); at += sizeof raw)
-    out.push_back({text_at(names, raw.name), raw.value, raw.size, uint8_t(raw.info & 15), uint8_t(raw.info >> 4), raw.shndx});
+    out.push_back(
+        {text_at(names, raw.name), raw.value, raw.size, uint8_t(raw.info & 15), uint8_t(raw.info >> 4), raw.shndx});
   return out;
 }
 
 // Notes are found through PT_NOTE: sections may have been stripped.
 void metadata_notes(Bytes notes, std::vector<Bytes>& out) {
   uint64_t at = 0;
-  struct { uint32_t name_size, desc_size, type; } head;
+  struct {
+    uint32_t name_size, desc_size, type;
+  } head;
   while (read(notes, at, head)) {
     const uint64_t name = at + sizeof head, desc = name + (uint64_t{head.name_size} + 3) / 4 * 4;
     Bytes name_bytes, desc_bytes;
@@ -86,7 +106,8 @@ std::string_view File::pointed_to_by(std::string_view variable) const {
     if (place.name != variable) continue;
     for (const Relocation& relocation : relocations) {
       if (relocation.offset != place.value) continue;
-      if (relocation.symbol != 0) return relocation.symbol < symbols.size() ? symbols[relocation.symbol].name : std::string_view{};
+      if (relocation.symbol != 0)
+        return relocation.symbol < symbols.size() ? symbols[relocation.symbol].name : std::string_view{};
       for (const Symbol& target : symbols)
         if (target.section != 0 && target.value == uint64_t(relocation.addend)) return target.name;
     }
@@ -115,12 +136,17 @@ size_t image_size(const void* image) {
 }
 
 std::optional<File> parse(Bytes image, std::string& error) {
-  auto refuse = [&](std::string why) { error = std::move(why); return std::nullopt; };
+  auto refuse = [&](std::string why) {
+    error = std::move(why);
+    return std::nullopt;
+  };
   Header header;
   if (!read(image, 0, header) || std::memcmp(header.ident, "\177ELF", 4) != 0) return refuse("not an ELF file");
   if (header.ident[4] != 2 || header.ident[5] != 1) return refuse("not a 64-bit little-endian ELF file");
-  if (header.machine != kMachineAmdgpu) return refuse("an ELF file, but not for AMD GPUs (machine " + std::to_string(header.machine) + ")");
-  if (header.ident[7] != kOsAbiAmdgpuHsa) return refuse("AMD GPU code, but not for HSA (OS ABI " + std::to_string(header.ident[7]) + ")");
+  if (header.machine != kMachineAmdgpu)
+    return refuse("an ELF file, but not for AMD GPUs (machine " + std::to_string(header.machine) + ")");
+  if (header.ident[7] != kOsAbiAmdgpuHsa)
+    return refuse("AMD GPU code, but not for HSA (OS ABI " + std::to_string(header.ident[7]) + ")");
   if (header.type != 3) return refuse("a relocatable object: link it first (ld.lld -shared)");
 
   File file;
@@ -128,7 +154,8 @@ std::optional<File> parse(Bytes image, std::string& error) {
   file.flags = header.flags;
   file.abi_version = header.ident[8];
   if (file.abi_version < 2 || file.abi_version > 4)
-    return refuse("code object version " + std::to_string(file.abi_version + 2) + "; versions 4, 5 and 6 are understood");
+    return refuse("code object version " + std::to_string(file.abi_version + 2) +
+                  "; versions 4, 5 and 6 are understood");
 
   for (unsigned i = 0; i < header.phnum; ++i) {
     ProgramHeader ph;
@@ -138,7 +165,8 @@ std::optional<File> parse(Bytes image, std::string& error) {
       if (!slice(image, ph.offset, ph.filesz, data)) return refuse("a segment lies outside the file");
     if (ph.type == 1) {
       if (ph.filesz > ph.memsz || ph.vaddr + ph.memsz < ph.vaddr) return refuse("a segment with impossible sizes");
-      file.loads.push_back({ph.offset, ph.vaddr, ph.filesz, ph.memsz, ph.align, (ph.flags & 2) != 0, (ph.flags & 1) != 0});
+      file.loads.push_back(
+          {ph.offset, ph.vaddr, ph.filesz, ph.memsz, ph.align, (ph.flags & 2) != 0, (ph.flags & 1) != 0});
     } else if (ph.type == 4) {
       metadata_notes(data, file.metadata);
     }
@@ -146,16 +174,20 @@ std::optional<File> parse(Bytes image, std::string& error) {
   if (file.loads.empty()) return refuse("no loadable segments");
   std::sort(file.loads.begin(), file.loads.end(), [](auto& a, auto& b) { return a.address < b.address; });
   for (size_t i = 1; i < file.loads.size(); ++i)
-    if (file.loads[i - 1].address + file.loads[i - 1].memory_size > file.loads[i].address) return refuse("overlapping segments");
+    if (file.loads[i - 1].address + file.loads[i - 1].memory_size > file.loads[i].address)
+      return refuse("overlapping segments");
 
   std::vector<SectionHeader> headers(header.shnum);
   for (unsigned i = 0; i < header.shnum; ++i)
-    if (!read(image, header.shoff + uint64_t{i} * header.shentsize, headers[i])) return refuse("truncated section headers");
+    if (!read(image, header.shoff + uint64_t{i} * header.shentsize, headers[i]))
+      return refuse("truncated section headers");
   Bytes names;
-  if (header.shstrndx < headers.size()) slice(image, headers[header.shstrndx].offset, headers[header.shstrndx].size, names);
+  if (header.shstrndx < headers.size())
+    slice(image, headers[header.shstrndx].offset, headers[header.shstrndx].size, names);
   for (const SectionHeader& sh : headers) {
     Section section{text_at(names, sh.name), sh.type, sh.flags, sh.addr, {}};
-    if (sh.type != 8 && !slice(image, sh.offset, sh.size, section.data)) return refuse("a section lies outside the file");
+    if (sh.type != 8 && !slice(image, sh.offset, sh.size, section.data))
+      return refuse("a section lies outside the file");
     file.sections.push_back(section);
     if (sh.type == 11) file.symbols = symbols_of(file, sh, headers);
     if (sh.type == 2) file.all_symbols = symbols_of(file, sh, headers);

@@ -14,16 +14,43 @@ namespace codeobject::elf {
 
 using Bytes = std::span<const uint8_t>;
 
-struct Segment { uint64_t offset = 0, address = 0, file_size = 0, memory_size = 0, align = 0; bool write = false, execute = false; };
-struct Section { std::string_view name; uint32_t type = 0; uint64_t flags = 0, address = 0; Bytes data; };
-struct Symbol { std::string_view name; uint64_t value = 0, size = 0; uint8_t type = 0, binding = 0; uint16_t section = 0; };
-struct Relocation { uint64_t offset = 0; uint32_t type = 0, symbol = 0; int64_t addend = 0; };
+struct Segment {
+  uint64_t offset = 0, address = 0, file_size = 0, memory_size = 0, align = 0;
+  bool write = false, execute = false;
+};
+struct Section {
+  std::string_view name;
+  uint32_t type = 0;
+  uint64_t flags = 0, address = 0;
+  Bytes data;
+};
+struct Symbol {
+  std::string_view name;
+  uint64_t value = 0, size = 0;
+  uint8_t type = 0, binding = 0;
+  uint16_t section = 0;
+};
+struct Relocation {
+  uint64_t offset = 0;
+  uint32_t type = 0, symbol = 0;
+  int64_t addend = 0;
+};
 
 enum : uint8_t { kObject = 1, kFunction = 2, kAmdgpuKernel = 10 };
 enum : uint8_t { kLocal = 0, kGlobal = 1, kWeak = 2 };
 enum : uint32_t {  // R_AMDGPU_*
-  kAbs32Lo = 1, kAbs32Hi = 2, kAbs64 = 3, kRel32 = 4, kRel64 = 5, kAbs32 = 6, kGotPcRel = 7,
-  kGotPcRel32Lo = 8, kGotPcRel32Hi = 9, kRel32Lo = 10, kRel32Hi = 11, kRelative64 = 13,
+  kAbs32Lo = 1,
+  kAbs32Hi = 2,
+  kAbs64 = 3,
+  kRel32 = 4,
+  kRel64 = 5,
+  kAbs32 = 6,
+  kGotPcRel = 7,
+  kGotPcRel32Lo = 8,
+  kGotPcRel32Hi = 9,
+  kRel32Lo = 10,
+  kRel32Hi = 11,
+  kRelative64 = 13,
 };
 
 struct File {

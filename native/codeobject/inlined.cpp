@@ -10,17 +10,38 @@ namespace {
 
 enum Tag : uint64_t { kInlined = 0x1d, kSubprogram = 0x2e };
 enum Name : uint64_t {
-  kName = 0x03, kStmtList = 0x10, kLowPc = 0x11, kHighPc = 0x12, kCompDir = 0x1b, kOrigin = 0x31, kSpecification = 0x47,
-  kRanges = 0x55, kCallFile = 0x58, kCallLine = 0x59, kStrOffsetsBase = 0x72, kAddrBase = 0x73, kRnglistsBase = 0x74,
+  kName = 0x03,
+  kStmtList = 0x10,
+  kLowPc = 0x11,
+  kHighPc = 0x12,
+  kCompDir = 0x1b,
+  kOrigin = 0x31,
+  kSpecification = 0x47,
+  kRanges = 0x55,
+  kCallFile = 0x58,
+  kCallLine = 0x59,
+  kStrOffsetsBase = 0x72,
+  kAddrBase = 0x73,
+  kRnglistsBase = 0x74,
 };
 constexpr uint64_t kNowhere = uint64_t{1} << 63;  // of code that the linker left out
 constexpr size_t kDeepest = 512;
 
-struct Attribute { uint64_t name, form; int64_t constant; };
-struct Abbreviation { uint64_t tag = 0; bool children = false; std::vector<Attribute> attributes; };
+struct Attribute {
+  uint64_t name, form;
+  int64_t constant;
+};
+struct Abbreviation {
+  uint64_t tag = 0;
+  bool children = false;
+  std::vector<Attribute> attributes;
+};
 using Abbreviations = std::unordered_map<uint64_t, Abbreviation>;
 
-struct Value { uint64_t form = 0, number = 0; std::string text; };
+struct Value {
+  uint64_t form = 0, number = 0;
+  std::string text;
+};
 using Entry = std::map<uint64_t, Value>;
 
 class Reader {
@@ -156,22 +177,46 @@ class Reader {
     if (v.form == 0x16) v.form = in.uleb();  // the form stands with the value
     switch (v.form) {
       case 0x01: v.number = in.fixed(address_size_); break;
-      case 0x0b: case 0x0c: case 0x11: case 0x25: case 0x29: v.number = in.fixed(1); break;
-      case 0x05: case 0x12: case 0x26: case 0x2a: v.number = in.fixed(2); break;
-      case 0x27: case 0x2b: v.number = in.fixed(3); break;
-      case 0x06: case 0x13: case 0x1c: case 0x28: case 0x2c: v.number = in.fixed(4); break;
-      case 0x07: case 0x14: case 0x20: case 0x24: v.number = in.fixed(8); break;
-      case 0x0e: case 0x17: case 0x1d: case 0x1f: v.number = in.fixed(offset_size_); break;
+      case 0x0b:
+      case 0x0c:
+      case 0x11:
+      case 0x25:
+      case 0x29: v.number = in.fixed(1); break;
+      case 0x05:
+      case 0x12:
+      case 0x26:
+      case 0x2a: v.number = in.fixed(2); break;
+      case 0x27:
+      case 0x2b: v.number = in.fixed(3); break;
+      case 0x06:
+      case 0x13:
+      case 0x1c:
+      case 0x28:
+      case 0x2c: v.number = in.fixed(4); break;
+      case 0x07:
+      case 0x14:
+      case 0x20:
+      case 0x24: v.number = in.fixed(8); break;
+      case 0x0e:
+      case 0x17:
+      case 0x1d:
+      case 0x1f: v.number = in.fixed(offset_size_); break;
       case 0x10: v.number = in.fixed(version_ == 2 ? address_size_ : offset_size_); break;
       case 0x0d: v.number = uint64_t(in.sleb()); break;
-      case 0x0f: case 0x15: case 0x1a: case 0x1b: case 0x22: case 0x23: v.number = in.uleb(); break;
+      case 0x0f:
+      case 0x15:
+      case 0x1a:
+      case 0x1b:
+      case 0x22:
+      case 0x23: v.number = in.uleb(); break;
       case 0x08: v.text = in.text(); break;
       case 0x19: v.number = 1; break;
       case 0x21: v.number = uint64_t(a.constant); break;
       case 0x0a: in.skip(in.fixed(1)); break;
       case 0x03: in.skip(in.fixed(2)); break;
       case 0x04: in.skip(in.fixed(4)); break;
-      case 0x09: case 0x18: in.skip(in.uleb()); break;
+      case 0x09:
+      case 0x18: in.skip(in.uleb()); break;
       case 0x1e: in.skip(16); break;
       default: in.bad = true;
     }
@@ -198,7 +243,11 @@ class Reader {
       case 0x08: return v.text;
       case 0x0e: return text_in(in_.str, v.number);
       case 0x1f: return text_in(in_.line_str, v.number);
-      case 0x1a: case 0x25: case 0x26: case 0x27: case 0x28: return text_in(in_.str, entry_of(in_.str_offsets, str_offsets_, v.number, offset_size_));
+      case 0x1a:
+      case 0x25:
+      case 0x26:
+      case 0x27:
+      case 0x28: return text_in(in_.str, entry_of(in_.str_offsets, str_offsets_, v.number, offset_size_));
       default: return {};
     }
   }
@@ -226,7 +275,8 @@ class Reader {
     };
     if (const auto low = address(entry, kLowPc)) {
       const auto high = entry.find(kHighPc);
-      if (high != entry.end()) keep(*low, is_address(high->second.form) ? *address(entry, kHighPc) : *low + high->second.number);
+      if (high != entry.end())
+        keep(*low, is_address(high->second.form) ? *address(entry, kHighPc) : *low + high->second.number);
       return out;
     }
     const auto list = entry.find(kRanges);
@@ -253,18 +303,36 @@ class Reader {
       uint64_t low = 0;
       switch (kind) {
         case 1: base = indexed_address(in.uleb()); break;
-        case 2: low = indexed_address(in.uleb()); keep(low, indexed_address(in.uleb())); break;
-        case 3: low = indexed_address(in.uleb()); keep(low, low + in.uleb()); break;
-        case 4: low = base + in.uleb(); keep(low, base + in.uleb()); break;
+        case 2:
+          low = indexed_address(in.uleb());
+          keep(low, indexed_address(in.uleb()));
+          break;
+        case 3:
+          low = indexed_address(in.uleb());
+          keep(low, low + in.uleb());
+          break;
+        case 4:
+          low = base + in.uleb();
+          keep(low, base + in.uleb());
+          break;
         case 5: base = in.fixed(address_size_); break;
-        case 6: low = in.fixed(address_size_); keep(low, in.fixed(address_size_)); break;
-        case 7: low = in.fixed(address_size_); keep(low, low + in.uleb()); break;
+        case 6:
+          low = in.fixed(address_size_);
+          keep(low, in.fixed(address_size_));
+          break;
+        case 7:
+          low = in.fixed(address_size_);
+          keep(low, low + in.uleb());
+          break;
       }
     }
     return out;
   }
 
-  struct Named { std::string text; std::optional<uint64_t> origin, specification; };
+  struct Named {
+    std::string text;
+    std::optional<uint64_t> origin, specification;
+  };
 
   const DebugSections& in_;
   Scopes& out_;

@@ -51,7 +51,8 @@ uint32_t small(const msgpack::Value& map, std::string_view key, uint32_t otherwi
 
 void read_arguments(const msgpack::Value& list, KernelMetadata& kernel) {
   for (const msgpack::Value& entry : list.items) {
-    const KernelArgument argument{small(entry, ".offset"), small(entry, ".size"), hidden_from(entry.text_at(".value_kind"))};
+    const KernelArgument argument{small(entry, ".offset"), small(entry, ".size"),
+                                  hidden_from(entry.text_at(".value_kind"))};
     (argument.hidden == Hidden::None ? kernel.explicit_arguments : kernel.hidden_arguments).push_back(argument);
   }
 }

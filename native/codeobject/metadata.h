@@ -12,10 +12,31 @@ namespace codeobject {
 
 // The hidden arguments, by the value kind that the metadata names them with.
 enum class Hidden : uint8_t {
-  None, BlockCountX, BlockCountY, BlockCountZ, GroupSizeX, GroupSizeY, GroupSizeZ, RemainderX,
-  RemainderY, RemainderZ, GlobalOffsetX, GlobalOffsetY, GlobalOffsetZ, GridDims, PrintfBuffer,
-  HostcallBuffer, DefaultQueue, CompletionAction, MultigridSync, HeapV1, DynamicLdsSize,
-  PrivateBase, SharedBase, QueuePtr, Other
+  None,
+  BlockCountX,
+  BlockCountY,
+  BlockCountZ,
+  GroupSizeX,
+  GroupSizeY,
+  GroupSizeZ,
+  RemainderX,
+  RemainderY,
+  RemainderZ,
+  GlobalOffsetX,
+  GlobalOffsetY,
+  GlobalOffsetZ,
+  GridDims,
+  PrintfBuffer,
+  HostcallBuffer,
+  DefaultQueue,
+  CompletionAction,
+  MultigridSync,
+  HeapV1,
+  DynamicLdsSize,
+  PrivateBase,
+  SharedBase,
+  QueuePtr,
+  Other
 };
 
 struct KernelArgument {

@@ -22,18 +22,39 @@ class Reader {
     uint64_t n;
     switch (tag) {
       case 0xc0: return true;
-      case 0xc2: case 0xc3: out.kind = Value::Kind::Bool; out.boolean = tag == 0xc3; return true;
-      case 0xc4: case 0xc5: case 0xc6: return number(n, 1u << (tag - 0xc4)) && text(out, n, Value::Kind::Binary);
-      case 0xca: if (!number(n, 4)) return false; out.kind = Value::Kind::Float; out.number = std::bit_cast<float>(uint32_t(n)); return true;
-      case 0xcb: if (!number(n, 8)) return false; out.kind = Value::Kind::Float; out.number = std::bit_cast<double>(n); return true;
-      case 0xcc: case 0xcd: case 0xce: case 0xcf: return number(n, 1u << (tag - 0xcc)) && integer(out, int64_t(n));
+      case 0xc2:
+      case 0xc3:
+        out.kind = Value::Kind::Bool;
+        out.boolean = tag == 0xc3;
+        return true;
+      case 0xc4:
+      case 0xc5:
+      case 0xc6: return number(n, 1u << (tag - 0xc4)) && text(out, n, Value::Kind::Binary);
+      case 0xca:
+        if (!number(n, 4)) return false;
+        out.kind = Value::Kind::Float;
+        out.number = std::bit_cast<float>(uint32_t(n));
+        return true;
+      case 0xcb:
+        if (!number(n, 8)) return false;
+        out.kind = Value::Kind::Float;
+        out.number = std::bit_cast<double>(n);
+        return true;
+      case 0xcc:
+      case 0xcd:
+      case 0xce:
+      case 0xcf: return number(n, 1u << (tag - 0xcc)) && integer(out, int64_t(n));
       case 0xd0: return number(n, 1) && integer(out, int8_t(n));
       case 0xd1: return number(n, 2) && integer(out, int16_t(n));
       case 0xd2: return number(n, 4) && integer(out, int32_t(n));
       case 0xd3: return number(n, 8) && integer(out, int64_t(n));
-      case 0xd9: case 0xda: case 0xdb: return number(n, 1u << (tag - 0xd9)) && text(out, n, Value::Kind::Text);
-      case 0xdc: case 0xdd: return number(n, tag == 0xdc ? 2 : 4) && array(out, n, depth);
-      case 0xde: case 0xdf: return number(n, tag == 0xde ? 2 : 4) && map(out, n, depth);
+      case 0xd9:
+      case 0xda:
+      case 0xdb: return number(n, 1u << (tag - 0xd9)) && text(out, n, Value::Kind::Text);
+      case 0xdc:
+      case 0xdd: return number(n, tag == 0xdc ? 2 : 4) && array(out, n, depth);
+      case 0xde:
+      case 0xdf: return number(n, tag == 0xde ? 2 : 4) && map(out, n, depth);
       default: return false;  // extension types do not occur in the metadata
     }
   }

@@ -25,8 +25,10 @@ DebugSections::DebugSections(const elf::File& file) {
 }  // namespace dwarf
 
 bool is_library_code(std::string_view path) {
-  return std::any_of(std::begin(kStarts), std::end(kStarts), [&](std::string_view start) { return path.starts_with(start); }) ||
-         std::any_of(std::begin(kParts), std::end(kParts), [&](std::string_view part) { return path.find(part) != path.npos; });
+  return std::any_of(std::begin(kStarts), std::end(kStarts),
+                     [&](std::string_view start) { return path.starts_with(start); }) ||
+         std::any_of(std::begin(kParts), std::end(kParts),
+                     [&](std::string_view part) { return path.find(part) != path.npos; });
 }
 
 Sources::Sources(const elf::File& file) {
@@ -48,7 +50,8 @@ std::vector<Frame> Sources::chain(uint64_t address) const {
     if (!scope->inlined) return out;
     frame = {"", "", scope->call_line};
     const auto unit = lines_.units.find(scope->unit);
-    if (unit != lines_.units.end() && scope->call_file < unit->second.size()) frame.file = lines_.files[unit->second[scope->call_file]];
+    if (unit != lines_.units.end() && scope->call_file < unit->second.size())
+      frame.file = lines_.files[unit->second[scope->call_file]];
   }
   if (around.empty()) out.push_back(std::move(frame));
   return out;

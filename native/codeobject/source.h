@@ -5,7 +5,10 @@
 
 namespace codeobject {
 
-struct Frame { std::string function, file; uint32_t line = 0; };  // line 0: not known
+struct Frame {
+  std::string function, file;
+  uint32_t line = 0;
+};  // line 0: not known
 
 // Whether a file belongs to a compiler, a runtime or a framework, not to the program
 // (rocm_perf_lab.trace.library_code is the same in Python, and has the table).
@@ -18,7 +21,9 @@ class Sources {
   // The innermost frame first. Empty without debug information.
   std::vector<Frame> chain(uint64_t address) const;
   // The innermost frame of the program's own code, and of all; the same where there is no other.
-  struct Place { Frame own, innermost; };
+  struct Place {
+    Frame own, innermost;
+  };
   Place place(uint64_t address) const;
 
  private:

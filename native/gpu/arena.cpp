@@ -18,12 +18,15 @@ constexpr uint64_t kPreferredBase = 0x2000'0000'0000;
 #endif
 constexpr uint64_t kSmallest = uint64_t{1} << 30;
 constexpr uint64_t kGap = kPage;
-constexpr uint64_t kTables[] = {uint64_t{2} << 20, uint64_t{1} << 30};  // what a page table of the host describes, and a table of them
+constexpr uint64_t kTables[] = {uint64_t{2} << 20,
+                                uint64_t{1} << 30};  // what a page table of the host describes, and a table of them
 constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
 void* reserve(uint64_t size) {
   void* at = MAP_FAILED;
-  if (kPreferredBase) at = mmap(reinterpret_cast<void*>(kPreferredBase), size, PROT_READ | PROT_WRITE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
+  if (kPreferredBase)
+    at = mmap(reinterpret_cast<void*>(kPreferredBase), size, PROT_READ | PROT_WRITE, kFlags | MAP_FIXED_NOREPLACE, -1,
+              0);
   if (at == MAP_FAILED) at = mmap(nullptr, size, PROT_READ | PROT_WRITE, kFlags, -1, 0);
   return at;
 }
@@ -94,7 +97,8 @@ void Arena::drop_page_tables(uint64_t begin, uint64_t end) {
     else if (from < kept && kept < to) to = kept;
     if (from >= to) continue;
     void* at = reinterpret_cast<void*>(from);
-    if (mmap(at, to - from, PROT_READ | PROT_WRITE, kFlags | MAP_FIXED, -1, 0) != MAP_FAILED) madvise(at, to - from, MADV_DONTDUMP);
+    if (mmap(at, to - from, PROT_READ | PROT_WRITE, kFlags | MAP_FIXED, -1, 0) != MAP_FAILED)
+      madvise(at, to - from, MADV_DONTDUMP);
   }
 }
 
@@ -102,7 +106,8 @@ void* Arena::allocate(size_t size, size_t alignment, Padding padding) {
   std::lock_guard lock(mutex_);
   if (size > end_ - base_) return nullptr;
   const uint64_t bytes = round_up(std::max<size_t>(size, 1), 256);
-  const auto taken = reinterpret_cast<uint64_t>(take(padding.before + bytes + padding.after + kGap, std::max<size_t>(alignment, 256)));
+  const auto taken =
+      reinterpret_cast<uint64_t>(take(padding.before + bytes + padding.after + kGap, std::max<size_t>(alignment, 256)));
   if (!taken) return nullptr;
   const uint64_t at = taken + padding.before;
   live_[at] = {bytes, padding};

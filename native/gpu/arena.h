@@ -23,7 +23,9 @@ inline constexpr uint64_t kReservation = uint64_t{8} << 40;
 #endif
 
 // Addresses around a piece that are given to nobody else, in whole pages.
-struct Padding { uint64_t before = 0, after = 0; };
+struct Padding {
+  uint64_t before = 0, after = 0;
+};
 
 class Arena {
  public:
@@ -52,7 +54,10 @@ class Arena {
   uint64_t base_ = 0, end_ = 0;
   uint64_t next_ = 0;  // where the search for a free piece begins: behind the last one given out
   uint64_t dirty_end_ = 0;  // nothing from here on was ever written by others than who it was given to
-  struct Piece { uint64_t bytes; Padding padding; };
+  struct Piece {
+    uint64_t bytes;
+    Padding padding;
+  };
   std::map<uint64_t, Piece> live_;
   Pieces free_;        // with padding and gaps; no two touch
 };

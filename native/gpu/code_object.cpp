@@ -38,8 +38,8 @@ std::shared_ptr<CodeObject> CodeObject::load(const void* image, size_t size, con
   object->isa_ = file->isa();
   if (codeobject::target_rank(object->isa_, model.architecture) == 0) {
     error.wrong_isa = true;
-    error.message = "built for " + (object->isa_.empty() ? "an unknown GPU" : object->isa_) + ", but " + model.name + " is a " +
-                    model.architecture + ": build with --offload-arch=" + model.architecture;
+    error.message = "built for " + (object->isa_.empty() ? "an unknown GPU" : object->isa_) + ", but " + model.name +
+                    " is a " + model.architecture + ": build with --offload-arch=" + model.architecture;
     return nullptr;
   }
   arch_of(model.architecture, object->arch_);
@@ -60,7 +60,8 @@ bool CodeObject::place(const elf::File& file, LoadError& error) {
   first_address_ = file.loads.front().address / kPage * kPage;
   uint64_t align = kPage;
   for (const elf::Segment& load : file.loads)
-    if (load.align && (load.align & (load.align - 1)) == 0) align = std::max(align, std::min<uint64_t>(load.align, 1 << 21));
+    if (load.align && (load.align & (load.align - 1)) == 0)
+      align = std::max(align, std::min<uint64_t>(load.align, 1 << 21));
   const elf::Segment& last = file.loads.back();
   const uint64_t end = last.address + last.memory_size;
   if (end - first_address_ > (uint64_t{1} << 36)) return error.message = "segments span more than 64 GiB", false;
@@ -83,9 +84,13 @@ bool CodeObject::apply(uint64_t at, uint32_t type, uint64_t symbol, int64_t adde
   const uint64_t target = symbol + uint64_t(addend), relative = target - at;
   uint64_t value = 0;
   switch (type) {
-    case elf::kAbs32Lo: case elf::kAbs32: case elf::kAbs64: value = target; break;
+    case elf::kAbs32Lo:
+    case elf::kAbs32:
+    case elf::kAbs64: value = target; break;
     case elf::kAbs32Hi: value = target >> 32; break;
-    case elf::kRel32: case elf::kRel32Lo: case elf::kRel64: value = relative; break;
+    case elf::kRel32:
+    case elf::kRel32Lo:
+    case elf::kRel64: value = relative; break;
     case elf::kRel32Hi: value = relative >> 32; break;
     case elf::kRelative64: value = base_ - first_address_ + uint64_t(addend); break;
     default: return false;
@@ -104,7 +109,8 @@ bool CodeObject::relocate(const elf::File& file, LoadError& error) {
       if (s.section == 0) {
         if (s.binding != elf::kWeak) {
           pending_.push_back({std::string(s.name), at, r.type, r.addend});
-          if (std::find(undefined_.begin(), undefined_.end(), s.name) == undefined_.end()) undefined_.emplace_back(s.name);
+          if (std::find(undefined_.begin(), undefined_.end(), s.name) == undefined_.end())
+            undefined_.emplace_back(s.name);
         }
         if (!apply(at, r.type, 0, 0)) return error.message = "a relocation outside the image", false;
         continue;
@@ -135,7 +141,8 @@ void CodeObject::read_symbols(const elf::File& file) {
         auto same = [&](const VariableSymbol& v) { return v.name == s.name && v.address == address; };
         if (std::none_of(variables_.begin(), variables_.end(), same)) {
           const Range* range = nullptr;
-          for (const Range& r : segments_) if (address >= r.base && address < r.end) range = &r;
+          for (const Range& r : segments_)
+            if (address >= r.base && address < r.end) range = &r;
           variables_.push_back({std::string(s.name), address, s.size, external, range && !range->writable});
         }
       }
@@ -144,7 +151,8 @@ void CodeObject::read_symbols(const elf::File& file) {
   take(file.symbols, true);
   // Static and anonymous-namespace variables are only here.
   take(file.all_symbols, false);
-  std::sort(functions_.begin(), functions_.end(), [](auto& a, auto& b) { return a.address != b.address ? a.address < b.address : a.name < b.name; });
+  std::sort(functions_.begin(), functions_.end(),
+            [](auto& a, auto& b) { return a.address != b.address ? a.address < b.address : a.name < b.name; });
   functions_.erase(std::unique(functions_.begin(), functions_.end(),
                                [](auto& a, auto& b) { return a.address == b.address && a.name == b.name; }),
                    functions_.end());
@@ -165,7 +173,8 @@ bool CodeObject::read_kernels(const elf::File& file, LoadError& error) {
   std::map<std::string_view, const codeobject::KernelMetadata*> notes;
   for (const auto& [name, kernel] : metadata) notes.emplace(kernel.symbol, &kernel);
   for (auto [name, address] : descriptors) {
-    if (!contains(address) || !contains(address + kDescriptorBytes - 1)) return error.message = "a kernel descriptor lies outside the image", false;
+    if (!contains(address) || !contains(address + kDescriptorBytes - 1))
+      return error.message = "a kernel descriptor lies outside the image", false;
     KernelSymbol kernel;
     kernel.name = name.substr(0, name.size() - 3);
     kernel.descriptor = address;
@@ -175,7 +184,8 @@ bool CodeObject::read_kernels(const elf::File& file, LoadError& error) {
     std::memcpy(&kernel.kernarg_bytes, reinterpret_cast<void*>(address + 8), 4);
     std::memcpy(&entry, reinterpret_cast<void*>(address + 16), 8);
     kernel.entry = address + uint64_t(entry);
-    if (!program(kernel.entry)) return error.message = "kernel " + demangle(kernel.name) + " starts outside the code", false;
+    if (!program(kernel.entry))
+      return error.message = "kernel " + demangle(kernel.name) + " starts outside the code", false;
     for (const Function& f : functions_)
       if (f.address == kernel.entry) kernel.code_bytes = f.size;
     if (auto note = notes.find(name); note != notes.end()) {

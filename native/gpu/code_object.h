@@ -39,7 +39,12 @@ class CodeObject final : public LoadedCodeObject {
   Arch arch() const { return arch_; }
 
  private:
-  struct Pending { std::string name; uint64_t at; uint32_t type; int64_t addend; };
+  struct Pending {
+    std::string name;
+    uint64_t at;
+    uint32_t type;
+    int64_t addend;
+  };
   CodeObject(AddressSpace& memory) : memory_(memory) {}
   bool place(const elf::File& file, LoadError& error);
   bool relocate(const elf::File& file, LoadError& error);
@@ -56,7 +61,10 @@ class CodeObject final : public LoadedCodeObject {
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<KernelSymbol> kernels_;
   std::vector<VariableSymbol> variables_;
-  struct Function { uint64_t address, size; std::string name; };
+  struct Function {
+    uint64_t address, size;
+    std::string name;
+  };
   std::vector<Function> functions_;
   std::vector<std::string> undefined_;
   std::vector<Pending> pending_;

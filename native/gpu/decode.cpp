@@ -15,18 +15,27 @@ constexpr int32_t sign(uint32_t value, int count) { return int32_t(value << (32 
 // one, of which they read the low half or, packed, the half op_sel names (as LLVM encodes them).
 constexpr bool is_f16(OpType t) {
   switch (t) {
-    case OpType::F16: case OpType::F16D: case OpType::F16X2: case OpType::F16DX2: case OpType::F16R:
-    case OpType::B16X2: case OpType::B16P:
-      return true;
+    case OpType::F16:
+    case OpType::F16D:
+    case OpType::F16X2:
+    case OpType::F16DX2:
+    case OpType::F16R:
+    case OpType::B16X2:
+    case OpType::B16P: return true;
     default: return false;
   }
 }
 // Negation and absolute value exist on floating-point sources, and on what v_cndmask moves.
 constexpr bool has_sign(OpType t) {
   switch (t) {
-    case OpType::F16: case OpType::F16D: case OpType::F32: case OpType::F64: case OpType::F16R: case OpType::F32R:
-    case OpType::F64R: case OpType::F16DX2:
-      return true;
+    case OpType::F16:
+    case OpType::F16D:
+    case OpType::F32:
+    case OpType::F64:
+    case OpType::F16R:
+    case OpType::F32R:
+    case OpType::F64R:
+    case OpType::F16DX2: return true;
     default: return false;
   }
 }
@@ -151,7 +160,10 @@ class Decoder {
     else if (code <= 208) value = uint64_t(int64_t(192) - int64_t(code));
     else if (code >= 240 && code <= 248) {
       const int n = int(code - 240);
-      value = is_f16(type) ? kHalf[n] : is_f64(type) || (is_wide(type) && type != OpType::F32X2 && type != OpType::B32X2 && !matrix()) ? kDouble[n] : kSingle[n];
+      value = is_f16(type) ? kHalf[n]
+              : is_f64(type) || (is_wide(type) && type != OpType::F32X2 && type != OpType::B32X2 && !matrix())
+                  ? kDouble[n]
+                  : kSingle[n];
       if (matrix() && op_->matrix >= 0 && matrix_table[op_->matrix].d == MatrixType::F64) value = kDouble[n];
     } else if (code == 255) {
       if (!literal_) {  // both sources may name the one literal
@@ -160,7 +172,9 @@ class Decoder {
         i_.word[i_.words - 1] = *literal_;
       }
       const uint32_t literal = *literal_;
-      value = is_f64(type) ? uint64_t(literal) << 32 : type == OpType::I64 ? uint64_t(int64_t(int32_t(literal))) : literal;
+      value = is_f64(type)          ? uint64_t(literal) << 32
+              : type == OpType::I64 ? uint64_t(int64_t(int32_t(literal)))
+                                    : literal;
     } else if ((code >= 235 && code <= 238) || (code >= 251 && code <= 253)) {
       s.kind = Source::Special;
       i_.simple = false;
@@ -186,7 +200,8 @@ class Decoder {
   bool sop2() {
     if (!find(sop2_index, bits(w0_, 23, 7), Format::SOP2, 1)) return false;
     i_.dst = uint16_t(bits(w0_, 16, 7));
-    return source(i_.src[0], bits(w0_, 0, 8), op_->src[0], false) && source(i_.src[1], bits(w0_, 8, 8), op_->src[1], false);
+    return source(i_.src[0], bits(w0_, 0, 8), op_->src[0], false) &&
+           source(i_.src[1], bits(w0_, 8, 8), op_->src[1], false);
   }
   bool sop1() {
     if (!find(sop1_index, bits(w0_, 8, 8), Format::SOP1, 1)) return false;
@@ -268,7 +283,8 @@ class Decoder {
     if (count > 1) {
       if (!sdwa_source(1, vsrc1, bits(w1_, 31, 1))) return false;
       Source& b = i_.src[1];
-      b.sel = uint8_t(bits(w1_, 24, 3)), b.neg_hi = bits(w1_, 27, 1), b.neg = bits(w1_, 28, 1), b.abs = bits(w1_, 29, 1);
+      b.sel = uint8_t(bits(w1_, 24, 3)), b.neg_hi = bits(w1_, 27, 1), b.neg = bits(w1_, 28, 1),
+      b.abs = bits(w1_, 29, 1);
     }
     if (compare) {
       i_.sdst = uint16_t(bits(w1_, 15, 1) ? bits(w1_, 8, 7) : 106);
@@ -389,10 +405,12 @@ class Decoder {
       s.neg_hi = (neg_hi >> k) & 1;
       s.sel = uint8_t(((sel >> k) & 1) | (((sel_hi >> k) & 1) << 1));
       const bool packed = is_packed(t);
-      if (packed ? s.sel != 2 || s.neg || s.neg_hi : s.neg || s.neg_hi || (t == OpType::MIX && s.sel)) i_.simple = false;
+      if (packed ? s.sel != 2 || s.neg || s.neg_hi : s.neg || s.neg_hi || (t == OpType::MIX && s.sel))
+        i_.simple = false;
       if (!packed && t != OpType::MIX) s.sel = 0, s.neg_hi = 0;
       // A float constant of a mixed source has the precision that source is read in.
-      if (t == OpType::MIX && (s.sel & 2) && code[k] >= 240 && code[k] <= 248) s.at = rows_.vector(kHalf[code[k] - 240]);
+      if (t == OpType::MIX && (s.sel & 2) && code[k] >= 240 && code[k] <= 248)
+        s.at = rows_.vector(kHalf[code[k] - 240]);
     }
     if (i_.clamp) i_.simple = false;
     vector_dst(bits(w0_, 0, 8), op_->dst == OpType::ACC, op_->dst_width);
@@ -435,7 +453,7 @@ class Decoder {
   bool flat() {
     const uint32_t segment = bits(w0_, 14, 2), code = bits(w0_, 18, 7);
     if (segment == 3) return false;
-    if (!(segment == 0 ? find(flat_index, code, Format::FLAT, 2)
+    if (!(segment == 0   ? find(flat_index, code, Format::FLAT, 2)
           : segment == 1 ? find(scratch_index, code, Format::SCRATCH, 2)
                          : find(global_index, code, Format::GLOBAL, 2)))
       return false;

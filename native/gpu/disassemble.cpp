@@ -87,14 +87,19 @@ class Writer {
     else if (f == Format::DPP) out_ += "_dpp";
     else if (promoted()) out_ += f == Format::VOP3 ? "_e64" : "_e32";
     switch (f) {
-      case Format::SOP1: case Format::SOP2: case Format::SOPC: scalar_alu(); break;
+      case Format::SOP1:
+      case Format::SOP2:
+      case Format::SOPC: scalar_alu(); break;
       case Format::SOPK: sopk(); break;
       case Format::SOPP: sopp(); break;
       case Format::SMEM: smem(); break;
       case Format::DS: ds(); break;
-      case Format::FLAT: case Format::GLOBAL: case Format::SCRATCH: flat(); break;
-      case Format::MUBUF: case Format::MTBUF: buffer(); break;
-      case Format::VOP3P: op_.flags & kOpMatrix ? matrix() : packed(); break;
+      case Format::FLAT:
+      case Format::GLOBAL:
+      case Format::SCRATCH: flat(); break;
+      case Format::MUBUF:
+      case Format::MTBUF: buffer(); break;
+      case Format::VOP3P: op_.flags& kOpMatrix ? matrix() : packed(); break;
       default: vector(); break;
     }
     return out_;
@@ -150,12 +155,31 @@ class Writer {
   }
   std::string hwreg() const {
     const uint32_t k = uint32_t(i_.imm) & 0xffff, id = k & 63, offset = (k >> 6) & 31, width = ((k >> 11) & 31) + 1;
-    static constexpr const char* names[] = {
-        nullptr, "HW_REG_MODE", "HW_REG_STATUS", "HW_REG_TRAPSTS", "HW_REG_HW_ID", "HW_REG_GPR_ALLOC",
-        "HW_REG_LDS_ALLOC", "HW_REG_IB_STS", nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-        "HW_REG_SH_MEM_BASES", "HW_REG_TBA_LO", "HW_REG_TBA_HI", "HW_REG_TMA_LO", "HW_REG_TMA_HI",
-        "HW_REG_XCC_ID", "HW_REG_SQ_PERF_SNAPSHOT_DATA", "HW_REG_SQ_PERF_SNAPSHOT_DATA1",
-        "HW_REG_SQ_PERF_SNAPSHOT_PC_LO", "HW_REG_SQ_PERF_SNAPSHOT_PC_HI"};
+    static constexpr const char* names[] = {nullptr,
+                                            "HW_REG_MODE",
+                                            "HW_REG_STATUS",
+                                            "HW_REG_TRAPSTS",
+                                            "HW_REG_HW_ID",
+                                            "HW_REG_GPR_ALLOC",
+                                            "HW_REG_LDS_ALLOC",
+                                            "HW_REG_IB_STS",
+                                            nullptr,
+                                            nullptr,
+                                            nullptr,
+                                            nullptr,
+                                            nullptr,
+                                            nullptr,
+                                            nullptr,
+                                            "HW_REG_SH_MEM_BASES",
+                                            "HW_REG_TBA_LO",
+                                            "HW_REG_TBA_HI",
+                                            "HW_REG_TMA_LO",
+                                            "HW_REG_TMA_HI",
+                                            "HW_REG_XCC_ID",
+                                            "HW_REG_SQ_PERF_SNAPSHOT_DATA",
+                                            "HW_REG_SQ_PERF_SNAPSHOT_DATA1",
+                                            "HW_REG_SQ_PERF_SNAPSHOT_PC_LO",
+                                            "HW_REG_SQ_PERF_SNAPSHOT_PC_HI"};
     const bool known = id < std::size(names) && names[id] && (id < 20 || arch_ == Arch::Gfx942);
     std::string text = "hwreg(" + (known ? std::string(names[id]) : format("%u", id));
     if (offset != 0 || width != 32) text += format(", %u, %u", offset, width);
@@ -183,7 +207,9 @@ class Writer {
       case OpType::GPRIDX: add(gpr_index(k)); break;
       case OpType::WAITCNT: waitcnt(k); break;
       case OpType::SENDMSG: sendmsg(k); break;
-      default: if (k && std::strcmp(op_.name, "s_endpgm") == 0) add(format("%u", k)); break;
+      default:
+        if (k && std::strcmp(op_.name, "s_endpgm") == 0) add(format("%u", k));
+        break;
     }
   }
   void waitcnt(uint32_t k) {
@@ -199,13 +225,13 @@ class Writer {
     const uint32_t id = k & 15, op = (k >> 4) & 7, stream = (k >> 8) & 3;
     const bool gs = (id == 2 || id == 3) && op < 4;
     if ((k & ~0x37fu) && !gs) return add(format("%u", k));
-    const char* name = id == 1 ? "MSG_INTERRUPT"
-                       : id == 4 ? "MSG_SAVEWAVE"
-                       : id == 5 ? "MSG_STALL_WAVE_GEN"
-                       : id == 6 ? "MSG_HALT_WAVES"
-                       : id == 7 ? "MSG_ORDERED_PS_DONE"
-                       : id == 8 ? "MSG_EARLY_PRIM_DEALLOC"
-                       : id == 9 ? "MSG_GS_ALLOC_REQ"
+    const char* name = id == 1    ? "MSG_INTERRUPT"
+                       : id == 4  ? "MSG_SAVEWAVE"
+                       : id == 5  ? "MSG_STALL_WAVE_GEN"
+                       : id == 6  ? "MSG_HALT_WAVES"
+                       : id == 7  ? "MSG_ORDERED_PS_DONE"
+                       : id == 8  ? "MSG_EARLY_PRIM_DEALLOC"
+                       : id == 9  ? "MSG_GS_ALLOC_REQ"
                        : id == 10 ? "MSG_GET_DOORBELL"
                                   : nullptr;
     if (name && !op && !stream) add(format("sendmsg(%s)", name));
@@ -283,9 +309,15 @@ class Writer {
     else if (c > 0x120 && c < 0x130) out_ += format(" row_ror:%u", n);
     else if (c >= 0x150 && c < 0x160) out_ += format(" row_newbcast:%u", n);
     else {
-      const char* name = c == 0x130 ? "wave_shl:1" : c == 0x134 ? "wave_rol:1" : c == 0x138 ? "wave_shr:1"
-                         : c == 0x13c ? "wave_ror:1" : c == 0x140 ? "row_mirror" : c == 0x141 ? "row_half_mirror"
-                         : c == 0x142 ? "row_bcast:15" : c == 0x143 ? "row_bcast:31" : "/* unknown dpp_ctrl */";
+      const char* name = c == 0x130   ? "wave_shl:1"
+                         : c == 0x134 ? "wave_rol:1"
+                         : c == 0x138 ? "wave_shr:1"
+                         : c == 0x13c ? "wave_ror:1"
+                         : c == 0x140 ? "row_mirror"
+                         : c == 0x141 ? "row_half_mirror"
+                         : c == 0x142 ? "row_bcast:15"
+                         : c == 0x143 ? "row_bcast:31"
+                                      : "/* unknown dpp_ctrl */";
       out_ += std::string(" ") + name;
     }
     out_ += format(" row_mask:0x%x bank_mask:0x%x", i_.dpp_masks >> 4u, i_.dpp_masks & 15u);
@@ -307,13 +339,15 @@ class Writer {
       const bool mix = op_.src[k] == OpType::MIX;
       std::string text = source(k);
       if (mix && i_.src[k].neg_hi) text = "|" + text + "|";
-      if (mix && i_.src[k].neg) text = i_.src[k].kind == Source::Constant && !i_.src[k].neg_hi ? "neg(" + text + ")" : "-" + text;
+      if (mix && i_.src[k].neg)
+        text = i_.src[k].kind == Source::Constant && !i_.src[k].neg_hi ? "neg(" + text + ")" : "-" + text;
       add(text);
     }
     if (op_.dst == OpType::ACC || op_.src[0] == OpType::ACC) return;
     const int n = op_.sources;
     const uint32_t w0 = i_.word[0], w1 = i_.word[1];
-    const uint32_t sel = (w0 >> 11) & 7, hi = ((w1 >> 27) & 3) | (((w0 >> 14) & 1) << 2), neg_hi = (w0 >> 8) & 7, neg = w1 >> 29;
+    const uint32_t sel = (w0 >> 11) & 7, hi = ((w1 >> 27) & 3) | (((w0 >> 14) & 1) << 2), neg_hi = (w0 >> 8) & 7,
+                   neg = w1 >> 29;
     const bool mix = op_.src[0] == OpType::MIX;
     list("op_sel", n, [&](int k) { return (sel >> k) & 1; }, 0);
     list("op_sel_hi", n, [&](int k) { return (hi >> k) & 1; }, mix ? 0 : (1u << n) - 1);
@@ -355,7 +389,8 @@ class Writer {
     const uint32_t a = v & 31, o = (v >> 5) & 31, x = (v >> 10) & 31, group = 32 - a;
     if (a == 31 && o == 0 && std::has_single_bit(x)) return format("swizzle(SWAP,%u)", x);
     if (a == 31 && o == 0 && x > 0 && std::has_single_bit(x + 1)) return format("swizzle(REVERSE,%u)", x + 1);
-    if (group > 1 && std::has_single_bit(group) && o < group && x == 0) return format("swizzle(BROADCAST,%u,%u)", group, o);
+    if (group > 1 && std::has_single_bit(group) && o < group && x == 0)
+      return format("swizzle(BROADCAST,%u,%u)", group, o);
     std::string mask;
     const uint32_t zero = o ^ x, one = (a | o) ^ x;
     for (uint32_t bit = 16; bit; bit >>= 1)
@@ -399,10 +434,11 @@ class Writer {
     if (i_.lds) out_ += " lds";
   }
   void typed() {
-    static constexpr const char* data[] = {
-        "INVALID", "8", "16", "8_8", "32", "16_16", "10_11_11", "11_11_10", "10_10_10_2", "2_10_10_10", "8_8_8_8",
-        "32_32", "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15"};
-    static constexpr const char* number[] = {"UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"};
+    static constexpr const char* data[] = {"INVALID",     "8",        "16",          "8_8",        "32",      "16_16",
+                                           "10_11_11",    "11_11_10", "10_10_10_2",  "2_10_10_10", "8_8_8_8", "32_32",
+                                           "16_16_16_16", "32_32_32", "32_32_32_32", "RESERVED_15"};
+    static constexpr const char* number[] = {"UNORM", "SNORM", "USCALED",    "SSCALED",
+                                             "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
     const uint32_t d = (i_.word[0] >> 19) & 15, n = (i_.word[0] >> 23) & 7;
     if (d == 1 && n == 0) return;
     std::string text;
@@ -437,8 +473,9 @@ std::string disassemble(const void* code, size_t bytes, uint64_t pc, Arch arch, 
 
 }  // namespace gpu
 
-extern "C" __attribute__((visibility("default"))) unsigned rpl_disassemble(const char* isa, const void* code, size_t bytes,
-                                                                           uint64_t pc, char* out, size_t out_size) {
+extern "C" __attribute__((visibility("default"))) unsigned rpl_disassemble(const char* isa, const void* code,
+                                                                           size_t bytes, uint64_t pc, char* out,
+                                                                           size_t out_size) {
   gpu::Arch arch;
   if (!isa || !gpu::arch_of(isa, arch) || !out_size) return 0;
   unsigned words = 0;

@@ -20,7 +20,9 @@ unsigned threads_from_environment() {
 }  // namespace
 
 struct Dispatcher::Active {
-  struct Span { uint64_t begin, end; };
+  struct Span {
+    uint64_t begin, end;
+  };
   Launch launch;
   std::vector<Span> fresh;  // workgroups not started yet, the lowest span last
   uint64_t chunk = 1;       // how many a thread takes at once
@@ -69,7 +71,8 @@ void add(DispatchResult& total, const DispatchResult& part) {
 
 FaultReport report_of(const Launch& launch, WorkgroupContext& group, const AddressSpace& memory) {
   Wave& wave = *group.waves[group.faulted_wave];
-  if (wave.fault.kind == FaultKind::Unmapped && memory.nearest(wave.fault.address).freed) wave.fault.kind = FaultKind::Freed;
+  if (wave.fault.kind == FaultKind::Unmapped && memory.nearest(wave.fault.address).freed)
+    wave.fault.kind = FaultKind::Freed;
   FaultReport report;
   report.fault = wave.fault;
   report.kernel = launch.kernel->name;
@@ -81,7 +84,14 @@ FaultReport report_of(const Launch& launch, WorkgroupContext& group, const Addre
 }  // namespace
 
 Dispatcher::Dispatcher(const DeviceModel& model, AddressSpace& memory)
-    : model_(model), memory_(memory), limits_(limits_from_environment()), outside_(memory, limits_.bounds), scratch_(memory), models_(model), repeats_(limits_.bounds), wanted_threads_(threads_from_environment()) {}
+    : model_(model),
+      memory_(memory),
+      limits_(limits_from_environment()),
+      outside_(memory, limits_.bounds),
+      scratch_(memory),
+      models_(model),
+      repeats_(limits_.bounds),
+      wanted_threads_(threads_from_environment()) {}
 
 Dispatcher::~Dispatcher() {
   {
@@ -317,7 +327,8 @@ DispatchResult Dispatcher::run_all(Active& active) {
   active_.push_back(&active);
   if (l.group_count > 1) wake_.notify_all();
   while (!active.complete())
-    if (!step(active, lock) && !active.complete()) active.done.wait(lock, [&] { return active.complete() || active.has_work(); });
+    if (!step(active, lock) && !active.complete())
+      active.done.wait(lock, [&] { return active.complete() || active.has_work(); });
   std::erase(active_, &active);
   for (auto& group : active.suspended) spare_.push_back(std::move(group));
   // Keep what the next launch will want, not the largest grid barrier ever seen.

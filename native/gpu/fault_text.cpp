@@ -28,7 +28,8 @@ const char* kind_of(RangeKind kind) {
     case RangeKind::Code: return "a code object's memory";
     case RangeKind::Scratch: return "scratch memory";
     case RangeKind::Vmem: return "mapped virtual memory";
-    case RangeKind::Hostcall: case RangeKind::Runtime: return "the runtime's own memory";
+    case RangeKind::Hostcall:
+    case RangeKind::Runtime: return "the runtime's own memory";
   }
   return "memory";
 }
@@ -39,35 +40,43 @@ std::string access(const Fault& fault) {
 
 // An offset into LDS or private memory; 32 bits, so that one below 0 is a very large one.
 std::string past(uint64_t offset) {
-  return offset < 1u << 31 ? format("offset %" PRIu64 ", past", offset) : format("%" PRIu64 " bytes before the start of", (uint64_t{1} << 32) - offset);
+  return offset < 1u << 31 ? format("offset %" PRIu64 ", past", offset)
+                           : format("%" PRIu64 " bytes before the start of", (uint64_t{1} << 32) - offset);
 }
 
 std::string headline(const Launch& launch, const Fault& fault, const GroupShape& shape, const Wave& wave) {
   switch (fault.kind) {
-    case FaultKind::Unmapped: return access(fault) + format(" at 0x%" PRIx64 ", which is no memory of this device", fault.address);
+    case FaultKind::Unmapped:
+      return access(fault) + format(" at 0x%" PRIx64 ", which is no memory of this device", fault.address);
     case FaultKind::Freed: return access(fault) + format(" at 0x%" PRIx64 ", which has been freed", fault.address);
     case FaultKind::ReadOnly: return access(fault) + format(" at 0x%" PRIx64 ", which is read-only", fault.address);
     case FaultKind::Misaligned: return access(fault) + format(" at 0x%" PRIx64 ", which is not aligned", fault.address);
     case FaultKind::LdsOutOfRange:
-      return access(fault) + format(" at LDS %s the %u bytes this workgroup has", past(fault.address).c_str(), launch.group_bytes);
+      return access(fault) +
+             format(" at LDS %s the %u bytes this workgroup has", past(fault.address).c_str(), launch.group_bytes);
     case FaultKind::ScratchOutOfRange:
-      return access(fault) + format(" at private %s the %u bytes a work-item has", past(fault.address).c_str(), launch.private_bytes);
-    case FaultKind::IllegalInstruction:
-      return "an instruction this GPU does not have";
-    case FaultKind::IllegalRegister: return format("a register past the %u vector registers of the kernel", wave.vgpr_count);
+      return access(fault) +
+             format(" at private %s the %u bytes a work-item has", past(fault.address).c_str(), launch.private_bytes);
+    case FaultKind::IllegalInstruction: return "an instruction this GPU does not have";
+    case FaultKind::IllegalRegister:
+      return format("a register past the %u vector registers of the kernel", wave.vgpr_count);
     case FaultKind::Trap: return format("trap %u (abort or a failed assertion in device code)", fault.trap_id);
     case FaultKind::Abort: return "device code called abort";
     case FaultKind::BarrierDivergence:
-      return format("a barrier that not all of the workgroup's %u waves reach: this wave waits, others have left the kernel", shape.waves());
+      return format(
+          "a barrier that not all of the workgroup's %u waves reach: this wave waits, others have left the kernel",
+          shape.waves());
     case FaultKind::InstructionLimit:
       return format("an endless kernel: one wave has run %" PRIu64 " instructions", wave.executed);
-    case FaultKind::None: case FaultKind::HostBusy: break;
+    case FaultKind::None:
+    case FaultKind::HostBusy: break;
   }
   return "a fault of an unknown kind";
 }
 
 bool has_address(FaultKind kind) {
-  return kind == FaultKind::Unmapped || kind == FaultKind::Freed || kind == FaultKind::ReadOnly || kind == FaultKind::Misaligned;
+  return kind == FaultKind::Unmapped || kind == FaultKind::Freed || kind == FaultKind::ReadOnly ||
+         kind == FaultKind::Misaligned;
 }
 
 bool has_lane(FaultKind kind) {
@@ -105,7 +114,8 @@ std::string source_text(const codeobject::Sources::Place& place) {
 std::string near(const AddressSpace& memory, uint64_t address) {
   if (address < 4096) return "a null pointer, or an offset from one";
   if (host_memory(address))
-    return "host memory of the program: a kernel needs memory of hipMalloc, hipMallocManaged or hipHostMalloc, or registered";
+    return "host memory of the program: a kernel needs memory of hipMalloc, hipMallocManaged or hipHostMalloc, or "
+           "registered";
   const NearestRange found = memory.nearest(address);
   if (!found.found) return "no device memory is allocated";
   const Range& r = found.range;
@@ -119,19 +129,23 @@ std::string near(const AddressSpace& memory, uint64_t address) {
 
 }  // namespace
 
-std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Wave& wave, const AddressSpace& memory) {
+std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Wave& wave,
+                       const AddressSpace& memory) {
   const Fault& fault = wave.fault;
-  std::string out = "rocm-perf: GPU fault in kernel " + demangle(launch.kernel->name) + ": " + headline(launch, fault, shape, wave) + "\n";
+  std::string out = "rocm-perf: GPU fault in kernel " + demangle(launch.kernel->name) + ": " +
+                    headline(launch, fault, shape, wave) + "\n";
   auto line = [&](const char* label, const std::string& text) {
     if (!text.empty()) out += format("  %-12s ", label) + text + "\n";
   };
 
   const CodeObject& object = *launch.object;
   if (Program* program = const_cast<CodeObject&>(object).program(fault.pc)) {
-    const std::string text = disassemble(reinterpret_cast<const void*>(fault.pc), program->end() - fault.pc, fault.pc, object.arch());
+    const std::string text =
+        disassemble(reinterpret_cast<const void*>(fault.pc), program->end() - fault.pc, fault.pc, object.arch());
     uint32_t word;
     std::memcpy(&word, reinterpret_cast<const void*>(fault.pc), sizeof word);
-    line("instruction", (text.empty() ? format(".long 0x%08x", word) : text) + "   " + offset_text(fault.pc, *launch.kernel));
+    line("instruction",
+         (text.empty() ? format(".long 0x%08x", word) : text) + "   " + offset_text(fault.pc, *launch.kernel));
   } else {
     line("instruction", format("at 0x%" PRIx64 ", outside the kernel's code", fault.pc));
   }
@@ -141,30 +155,39 @@ std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t w
   const uint32_t lane = has_lane(fault.kind) ? fault.lane : 0;
   uint32_t item[3] = {0, 0, 0};
   if (wave_number * kLanes + lane < shape.items()) work_item(shape, wave_number * kLanes + lane, item);
-  line("workgroup", format("(%u, %u, %u) of (%u, %u, %u), wave %u of %u", shape.id[0], shape.id[1], shape.id[2], launch.groups[0],
-                           launch.groups[1], launch.groups[2], wave_number, shape.waves()));
+  line("workgroup", format("(%u, %u, %u) of (%u, %u, %u), wave %u of %u", shape.id[0], shape.id[1], shape.id[2],
+                           launch.groups[0], launch.groups[1], launch.groups[2], wave_number, shape.waves()));
   if (has_lane(fault.kind)) line("work-item", format("(%u, %u, %u), lane %u", item[0], item[1], item[2], lane));
   if (has_address(fault.kind)) line("nearest", near(memory, fault.address));
-  if (fault.kind == FaultKind::InstructionLimit) line("limit", "set ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS to a higher number per wave, or to 0 for none");
+  if (fault.kind == FaultKind::InstructionLimit)
+    line("limit", "set ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS to a higher number per wave, or to 0 for none");
   if (fault.kind == FaultKind::LdsOutOfRange)
     line("note", "hardware reads 0 there and drops what is written; --bounds report tells of it and goes on");
   if (fault.kind == FaultKind::BarrierDivergence)
-    line("note", "hardware lets waves that have ended pass the barrier; ROCM_PERF_VIRTUAL_BARRIER=hardware does so too");
+    line("note",
+         "hardware lets waves that have ended pass the barrier; ROCM_PERF_VIRTUAL_BARRIER=hardware does so too");
   return out;
 }
 
-OutsideText tell_outside(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Fault& fault, const AddressSpace& memory) {
+OutsideText tell_outside(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Fault& fault,
+                         const AddressSpace& memory) {
   const std::string source = codeobject::told(launch.object->source(fault.pc).own);
-  const char* what = fault.kind == FaultKind::LdsOutOfRange ? " of LDS" : fault.kind == FaultKind::ScratchOutOfRange ? " of private memory" : "";
+  const char* what = fault.kind == FaultKind::LdsOutOfRange       ? " of LDS"
+                     : fault.kind == FaultKind::ScratchOutOfRange ? " of private memory"
+                                                                  : "";
   OutsideText text;
   text.place = "kernel " + demangle(launch.kernel->name) + ", " +
-               (source.empty() ? "no line numbers (-g) " + offset_text(fault.pc, *launch.kernel) : source) + ", " + access(fault) + what;
-  if (fault.kind == FaultKind::LdsOutOfRange) text.first = format("%s the %u bytes this workgroup has", past(fault.address).c_str(), launch.group_bytes);
-  else if (fault.kind == FaultKind::ScratchOutOfRange) text.first = format("%s the %u bytes a work-item has", past(fault.address).c_str(), launch.private_bytes);
+               (source.empty() ? "no line numbers (-g) " + offset_text(fault.pc, *launch.kernel) : source) + ", " +
+               access(fault) + what;
+  if (fault.kind == FaultKind::LdsOutOfRange)
+    text.first = format("%s the %u bytes this workgroup has", past(fault.address).c_str(), launch.group_bytes);
+  else if (fault.kind == FaultKind::ScratchOutOfRange)
+    text.first = format("%s the %u bytes a work-item has", past(fault.address).c_str(), launch.private_bytes);
   else text.first = near(memory, fault.address);
   uint32_t item[3] = {0, 0, 0};
   if (wave_number * kLanes + fault.lane < shape.items()) work_item(shape, wave_number * kLanes + fault.lane, item);
-  text.first += format("; workgroup (%u, %u, %u), work-item (%u, %u, %u)", shape.id[0], shape.id[1], shape.id[2], item[0], item[1], item[2]);
+  text.first += format("; workgroup (%u, %u, %u), work-item (%u, %u, %u)", shape.id[0], shape.id[1], shape.id[2],
+                       item[0], item[1], item[2]);
   return text;
 }
 

@@ -9,7 +9,10 @@ std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t w
                        const AddressSpace& memory);
 
 // An access out of bounds that ends nothing. `place` is the same for all accesses there.
-struct OutsideText { std::string place, first; };
-OutsideText tell_outside(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Fault& fault, const AddressSpace& memory);
+struct OutsideText {
+  std::string place, first;
+};
+OutsideText tell_outside(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Fault& fault,
+                         const AddressSpace& memory);
 
 }  // namespace gpu

@@ -9,7 +9,8 @@ constexpr uint64_t kKeptBytes = uint64_t{2} << 30;  // of one launch
 
 }  // namespace
 
-Footprint::Footprint(std::shared_ptr<const AddressSpace::Snapshot> memory, bool keeping) : memory_(std::move(memory)), keeping_(keeping) {
+Footprint::Footprint(std::shared_ptr<const AddressSpace::Snapshot> memory, bool keeping)
+    : memory_(std::move(memory)), keeping_(keeping) {
   auto closed = std::make_unique<AddressSpace::Snapshot>(memory_->ranges);
   for (Range& range : closed->ranges) range.readable = range.writable = false;
   views_.push_back(std::move(closed));
@@ -47,7 +48,8 @@ void Footprint::keep(const Range& range) {
 bool Footprint::undo() {
   std::lock_guard lock(mutex_);
   if (lost_ || !keeping_) return false;
-  for (const Kept& kept : kept_) std::memcpy(reinterpret_cast<void*>(kept.range.base), kept.bytes.data(), kept.bytes.size());
+  for (const Kept& kept : kept_)
+    std::memcpy(reinterpret_cast<void*>(kept.range.base), kept.bytes.data(), kept.bytes.size());
   return true;
 }
 

@@ -35,7 +35,10 @@ class Footprint {
   std::shared_ptr<const AddressSpace::Snapshot> memory_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<const AddressSpace::Snapshot>> views_;  // waves may still look at an old one
-  struct Kept { Range range; std::vector<uint8_t> bytes; };
+  struct Kept {
+    Range range;
+    std::vector<uint8_t> bytes;
+  };
   void keep(const Range& range);
   std::vector<Kept> kept_;
   uint64_t kept_bytes_ = 0;

@@ -12,7 +12,8 @@ namespace {
 
 class VirtualGpu final : public Gpu {
  public:
-  VirtualGpu(const DeviceModel& model, AddressSpace& memory) : model_(model), memory_(memory), dispatcher_(model_, memory) {}
+  VirtualGpu(const DeviceModel& model, AddressSpace& memory)
+      : model_(model), memory_(memory), dispatcher_(model_, memory) {}
 
   const DeviceModel& model() const override { return model_; }
   AddressSpace& memory() override { return memory_; }
@@ -32,7 +33,8 @@ class VirtualGpu final : public Gpu {
     if (!prepared(launch, request, refusal)) return refusal;
     Profiler* watching = profiler();
     ProfileRequest what = watching ? watching->want(request, launch.kernel->name) : ProfileRequest{};
-    if (!what.any()) return request.timed ? dispatcher_.run_timed(std::move(launch)) : dispatcher_.run(std::move(launch));
+    if (!what.any())
+      return request.timed ? dispatcher_.run_timed(std::move(launch)) : dispatcher_.run(std::move(launch));
     what.timing |= request.timed;
     const std::shared_ptr<CodeObject> object = launch.object;  // keeps the kernel's name
     const std::string_view kernel = launch.kernel->name;
@@ -42,14 +44,17 @@ class VirtualGpu final : public Gpu {
     return result;
   }
 
-  DispatchResult profile(const DispatchRequest& request, const ProfileRequest& what, DispatchProfile& profile) override {
+  DispatchResult profile(const DispatchRequest& request, const ProfileRequest& what,
+                         DispatchProfile& profile) override {
     Launch launch;
     DispatchResult refusal;
     return prepared(launch, request, refusal) ? dispatcher_.run_profiled(std::move(launch), what, profile) : refusal;
   }
 
   void flush_caches() override { dispatcher_.flush_caches(); }
-  void streamed(const void* at, uint64_t bytes) override { dispatcher_.streamed(reinterpret_cast<uint64_t>(at), bytes); }
+  void streamed(const void* at, uint64_t bytes) override {
+    dispatcher_.streamed(reinterpret_cast<uint64_t>(at), bytes);
+  }
 
  private:
   static uint64_t start_ns(const DispatchRequest& request) {

@@ -42,7 +42,11 @@ struct KernelSymbol {
   int32_t hostcall_offset = -1;  // where the arguments hold the hostcall buffer, if anywhere
 };
 
-struct VariableSymbol { std::string name; uint64_t address = 0, size = 0; bool external = true, constant = false; };
+struct VariableSymbol {
+  std::string name;
+  uint64_t address = 0, size = 0;
+  bool external = true, constant = false;
+};
 
 // A code object loaded at a device address: segments copied, relocations applied.
 class LoadedCodeObject {
@@ -60,7 +64,10 @@ class LoadedCodeObject {
   virtual void define(std::string_view name, uint64_t address) = 0;
 };
 
-struct LoadError { std::string message; bool wrong_isa = false; };
+struct LoadError {
+  std::string message;
+  bool wrong_isa = false;
+};
 
 struct DispatchRequest {           // the fields of an AQL kernel dispatch packet
   uint64_t packet_address = 0;     // for hidden dispatch_ptr users; the packet stays valid
@@ -103,7 +110,8 @@ class Gpu {
   // different queues may be submitted from different threads at once.
   // Where a profiler is set (model/model.h), it is asked and told.
   virtual DispatchResult run(const DispatchRequest& request) = 0;
-  virtual DispatchResult profile(const DispatchRequest& request, const ProfileRequest& what, DispatchProfile& profile) = 0;
+  virtual DispatchResult profile(const DispatchRequest& request, const ProfileRequest& what,
+                                 DispatchProfile& profile) = 0;
   // The modelled caches hold nothing of what was used before.
   virtual void flush_caches() = 0;
   // A copy or a fill went through this memory.

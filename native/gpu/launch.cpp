@@ -22,8 +22,14 @@ static_assert(sizeof(Descriptor) == 64);
 constexpr uint32_t bits(uint32_t value, unsigned low, unsigned count) { return value >> low & ((1u << count) - 1); }
 
 enum Property : uint16_t {
-  kPrivateSegmentBuffer = 1 << 0, kDispatchPtr = 1 << 1, kQueuePtr = 1 << 2, kKernargPtr = 1 << 3,
-  kDispatchId = 1 << 4, kFlatScratchInit = 1 << 5, kPrivateSegmentSize = 1 << 6, kWave32 = 1 << 10,
+  kPrivateSegmentBuffer = 1 << 0,
+  kDispatchPtr = 1 << 1,
+  kQueuePtr = 1 << 2,
+  kKernargPtr = 1 << 3,
+  kDispatchId = 1 << 4,
+  kFlatScratchInit = 1 << 5,
+  kPrivateSegmentSize = 1 << 6,
+  kWave32 = 1 << 10,
   kDynamicStack = 1 << 11,
 };
 
@@ -42,14 +48,16 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
   const std::string name = demangle(launch.kernel->name);
   Descriptor d;
   std::memcpy(&d, reinterpret_cast<const void*>(launch.kernel->descriptor), sizeof d);
-  if (d.properties & kWave32) return "kernel " + name + " is built for wave32, which " + model.architecture + " does not have";
+  if (d.properties & kWave32)
+    return "kernel " + name + " is built for wave32, which " + model.architecture + " does not have";
   uint64_t items = 1;
   for (int i = 0; i < 3; ++i) {
     if (!r.workgroup[i] || !r.grid[i]) return "kernel " + name + ": a grid or workgroup dimension is 0";
     items *= r.workgroup[i];
     launch.groups[i] = (r.grid[i] + r.workgroup[i] - 1) / r.workgroup[i];
   }
-  if (items > 1024) return "kernel " + name + ": a workgroup of " + std::to_string(items) + " work-items; the most is 1024";
+  if (items > 1024)
+    return "kernel " + name + ": a workgroup of " + std::to_string(items) + " work-items; the most is 1024";
   launch.group_count = uint64_t{launch.groups[0]} * launch.groups[1] * launch.groups[2];
 
   launch.group_bytes = std::max(r.group_bytes, d.group_segment_bytes);
@@ -57,7 +65,8 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
     return "kernel " + name + " asks for " + std::to_string(launch.group_bytes) + " bytes of LDS; a compute unit has " +
            std::to_string(model.lds_bytes_per_cu);
   launch.private_bytes = std::max(r.private_bytes, d.private_segment_bytes);
-  if (launch.kernel->uses_dynamic_stack || (d.properties & kDynamicStack)) launch.private_bytes = std::max(launch.private_bytes, kDynamicStackBytes);
+  if (launch.kernel->uses_dynamic_stack || (d.properties & kDynamicStack))
+    launch.private_bytes = std::max(launch.private_bytes, kDynamicStackBytes);
   launch.private_bytes = (launch.private_bytes + 15) / 16 * 16;
 
   launch.vgpr_count = uint16_t((bits(d.rsrc1, 0, 6) + 1) * 8);
@@ -65,11 +74,14 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
   const residency::Limits& limits = *residency::find(model.architecture);
   launch.group_bytes_taken = residency::lds_taken(limits, launch.group_bytes);
   launch.waves_per_simd = residency::waves_per_simd(limits, launch.vgpr_count, launch.kernel->sgpr_count);
-  launch.groups_per_cu = residency::workgroups(limits, uint32_t(items), launch.vgpr_count, launch.kernel->sgpr_count, launch.group_bytes);
+  launch.groups_per_cu =
+      residency::workgroups(limits, uint32_t(items), launch.vgpr_count, launch.kernel->sgpr_count, launch.group_bytes);
   if (launch.groups_per_cu == 0)
-    return "kernel " + name + " uses " + std::to_string(launch.vgpr_count) + " vector registers: a workgroup of " + std::to_string(items) +
-           " work-items does not fit into a compute unit (add __launch_bounds__(" + std::to_string(items) + "))";
-  launch.mode = bits(d.rsrc1, 12, 8) | bits(d.rsrc1, 21, 1) << 8 | bits(d.rsrc1, 23, 1) << 9 | bits(d.rsrc1, 26, 1) << 23;
+    return "kernel " + name + " uses " + std::to_string(launch.vgpr_count) + " vector registers: a workgroup of " +
+           std::to_string(items) + " work-items does not fit into a compute unit (add __launch_bounds__(" +
+           std::to_string(items) + "))";
+  launch.mode =
+      bits(d.rsrc1, 12, 8) | bits(d.rsrc1, 21, 1) << 8 | bits(d.rsrc1, 23, 1) << 9 | bits(d.rsrc1, 26, 1) << 23;
 
   launch.private_segment = bits(d.rsrc2, 0, 1);
   launch.user_sgprs = bits(d.rsrc2, 1, 5);
@@ -85,21 +97,25 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
   }
   launch.program = launch.object->program(launch.entry);
   if (!launch.program || !launch.program->at(launch.entry)) return "kernel " + name + " starts outside its code";
-  const uint32_t argument_bytes = std::max(d.kernarg_bytes, launch.preload_count ? (launch.preload_offset + launch.preload_count) * 4u : 0);
+  const uint32_t argument_bytes =
+      std::max(d.kernarg_bytes, launch.preload_count ? (launch.preload_offset + launch.preload_count) * 4u : 0);
   if (argument_bytes) {
     const Range* range = launch.memory->find(r.kernarg);
     if (!range || !range->readable || range->end - r.kernarg < argument_bytes)
-      return "kernel " + name + ": its " + std::to_string(argument_bytes) + " bytes of arguments are not in memory the device can read";
+      return "kernel " + name + ": its " + std::to_string(argument_bytes) +
+             " bytes of arguments are not in memory the device can read";
   }
   return {};
 }
 
 void ClockTimes::give(Wave& wave, uint64_t group, uint32_t number, uint64_t group_count) const {
   if (groups.empty()) return;
-  auto found = std::lower_bound(groups.begin(), groups.end(), group, [](const Group& g, uint64_t index) { return g.index < index; });
+  auto found = std::lower_bound(groups.begin(), groups.end(), group,
+                                [](const Group& g, uint64_t index) { return g.index < index; });
   if (found == groups.end() || found->index != group) {
     found = groups.begin() + std::ptrdiff_t(group % groups.size());
-    wave.time_base += uint64_t(int64_t((double(group) - double(found->index)) / double(group_count) * double(duration)));
+    wave.time_base +=
+        uint64_t(int64_t((double(group) - double(found->index)) / double(group_count) * double(duration)));
   }
   if (found->waves.empty()) return;
   const std::vector<uint64_t>& times = found->waves[number % found->waves.size()];
@@ -129,8 +145,13 @@ namespace {
 class SgprWriter {
  public:
   explicit SgprWriter(Wave& wave) : wave_(wave) {}
-  void word(uint32_t value) { if (at_ < 102) wave_.sgpr[at_++] = value; }
-  void pair(uint64_t value) { word(uint32_t(value)); word(uint32_t(value >> 32)); }
+  void word(uint32_t value) {
+    if (at_ < 102) wave_.sgpr[at_++] = value;
+  }
+  void pair(uint64_t value) {
+    word(uint32_t(value));
+    word(uint32_t(value >> 32));
+  }
   void move_to(uint32_t index) { at_ = std::max(at_, index); }
 
  private:
@@ -142,8 +163,9 @@ class SgprWriter {
 void scratch_resource(SgprWriter& sgpr, const Wave& wave) {
   const uint64_t base = reinterpret_cast<uint64_t>(wave.scratch);
   constexpr uint32_t kSwizzle = 1u << 31;
-  constexpr uint32_t kWord3 = 7u << 0 | 7u << 12 /* num_format, data_format: 32 bits */ | 1u << 19 /* element size 4 */ |
-                              3u << 21 /* index stride 64 */ | 1u << 23 /* add thread id */;
+  constexpr uint32_t kWord3 = 7u << 0 | 7u << 12 /* num_format, data_format: 32 bits */ |
+                              1u << 19 /* element size 4 */ | 3u << 21 /* index stride 64 */ |
+                              1u << 23 /* add thread id */;
   sgpr.word(uint32_t(base));
   sgpr.word((uint32_t(base >> 32) & 0xffff) | kSwizzle);
   sgpr.word(uint32_t(std::min<uint64_t>(uint64_t{wave.scratch_bytes_per_lane} * kLanes, 0xffffffff)));
@@ -210,7 +232,8 @@ void start_wave(Wave& wave, const Launch& launch, const GroupShape& shape, uint3
   wave.xcc_id = uint32_t(group_index % model.xccs);
   const uint32_t cu = uint32_t(group_index / model.xccs % cus_per_xcc);
   const uint32_t engines = std::max(1u, model.shader_engines / model.xccs);
-  wave.hw_id = (number / model.simds_per_cu & 15) | (number % model.simds_per_cu) << 4 | (cu / engines & 15) << 8 | (cu % engines & 7) << 13;
+  wave.hw_id = (number / model.simds_per_cu & 15) | (number % model.simds_per_cu) << 4 | (cu / engines & 15) << 8 |
+               (cu % engines & 7) << 13;
   wave.lds_alloc = ((launch.group_bytes + 255) / 256) << 12;
   wave.gpr_alloc = uint32_t((launch.vgpr_count / 8 - 1) & 63) << 8;
 }

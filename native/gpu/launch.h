@@ -8,7 +8,10 @@ namespace gpu {
 
 // When the waves of a launch read the clock, by the model: cycles since its start.
 struct ClockTimes {
-  struct Group { uint64_t index = 0; std::vector<std::vector<uint64_t>> waves; };
+  struct Group {
+    uint64_t index = 0;
+    std::vector<std::vector<uint64_t>> waves;
+  };
   std::vector<Group> groups;  // those that were simulated, in order
   uint64_t duration = 0;
   // The readings of a wave; those of a workgroup that was not simulated are another's, as much later
@@ -26,7 +29,8 @@ struct Launch {
 
   uint32_t groups[3] = {1, 1, 1};
   uint64_t group_count = 0;
-  uint32_t group_bytes = 0, group_bytes_taken = 0, private_bytes = 0;  // taken: of a compute unit's LDS, in whole granules
+  uint32_t group_bytes = 0, group_bytes_taken = 0,
+           private_bytes = 0;  // taken: of a compute unit's LDS, in whole granules
   uint16_t vgpr_count = 0, acc_offset = 0;
   uint32_t waves_per_simd = 0, groups_per_cu = 0;  // what the device holds of this kernel at once
   uint32_t mode = 0;

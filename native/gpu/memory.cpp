@@ -15,8 +15,8 @@ AddressSpace::Snapshot::Snapshot() {
 AddressSpace::Snapshot::Snapshot(std::vector<Range> list) : Snapshot() { ranges = std::move(list); }
 
 const Range* AddressSpace::Snapshot::find(uint64_t address) const noexcept {
-  auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
-                                [](uint64_t a, const Range& r) { return a < r.base; });
+  auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), address, [](uint64_t a, const Range& r) { return a < r.base; });
   if (after == ranges.begin()) return nullptr;
   const Range& range = *(after - 1);
   return address < range.end ? &range : nullptr;
@@ -28,7 +28,8 @@ using ByBase = std::map<uint64_t, Range>;
 
 // Nobody overruns the runtime's own memory by a little: it is no help to name it as a neighbour.
 bool worth_naming(const Range& range) {
-  return range.kind != RangeKind::Scratch && range.kind != RangeKind::Runtime && range.kind != RangeKind::Hostcall && range.kind != RangeKind::Kernarg;
+  return range.kind != RangeKind::Scratch && range.kind != RangeKind::Runtime && range.kind != RangeKind::Hostcall &&
+         range.kind != RangeKind::Kernarg;
 }
 
 // The range that holds `address`, or the closest one worth naming; end() if there is none.

@@ -22,15 +22,18 @@ constexpr size_t kPlaces = 100;
 uint64_t round_down(uint64_t value, uint64_t to) { return value / to * to; }
 
 // The addresses a device has mapped on account of a range.
-struct Extent { uint64_t base, end; };
+struct Extent {
+  uint64_t base, end;
+};
 Extent extent(const Range& r) {
   switch (r.kind) {
     case RangeKind::Vram: {
       const Padding padding = padding_of(r.asked_end() - r.base);
       return {r.base - padding.before, round_up(r.asked_end(), kPage) + padding.after};
     }
-    case RangeKind::HostPinned: case RangeKind::Managed: case RangeKind::Vmem:
-      return {round_down(r.base, kPage), round_up(r.end, kPage)};
+    case RangeKind::HostPinned:
+    case RangeKind::Managed:
+    case RangeKind::Vmem: return {round_down(r.base, kPage), round_up(r.end, kPage)};
     default: return {r.base, r.end};
   }
 }
@@ -41,7 +44,8 @@ bool mapped_byte(const AddressSpace::Snapshot& memory, uint64_t address) {
     return address >= e.base && address < e.end;
   };
   const auto& ranges = memory.ranges;
-  const auto after = std::upper_bound(ranges.begin(), ranges.end(), address, [](uint64_t a, const Range& r) { return a < r.base; });
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), address, [](uint64_t a, const Range& r) { return a < r.base; });
   for (auto r = after; r != ranges.begin() && (r - 1)->end + kBlock > address; --r)
     if (covers(*(r - 1))) return true;
   for (auto r = after; r != ranges.end() && r->base < address + kBlock; ++r)
@@ -52,7 +56,8 @@ bool mapped_byte(const AddressSpace::Snapshot& memory, uint64_t address) {
 // What was found in this process, told as it comes and summed up at its end.
 class Places {
  public:
-  void count(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Fault& fault, const AddressSpace& memory) {
+  void count(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Fault& fault,
+             const AddressSpace& memory) {
     std::lock_guard lock(mutex_);
     if (all_++ == 0) {
       process_ = getpid();
@@ -74,11 +79,14 @@ class Places {
 
   // One place may have many instructions: a loop unrolled, a function inlined. nullptr: there are too
   // many places already.
-  uint64_t* find(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Fault& fault, const AddressSpace& memory) {
+  uint64_t* find(const Launch& launch, const GroupShape& shape, uint32_t wave_number, const Fault& fault,
+                 const AddressSpace& memory) {
     const OutsideText text = tell_outside(launch, shape, wave_number, fault, memory);
     if (auto it = counts_.find(text.place); it != counts_.end()) return &it->second;
     if (counts_.size() == kPlaces) {
-      if (!full_) std::fprintf(stderr, "rocm-perf: out of bounds in more than %zu places: the others are only counted\n", kPlaces);
+      if (!full_)
+        std::fprintf(stderr, "rocm-perf: out of bounds in more than %zu places: the others are only counted\n",
+                     kPlaces);
       full_ = true;
       return nullptr;
     }
@@ -90,14 +98,16 @@ class Places {
   void sum_up() {
     std::lock_guard lock(mutex_);
     if (getpid() != process_) return;  // a fork has its parent's handlers
-    std::fprintf(stderr, "rocm-perf: %llu access%s out of bounds in %zu place%s%s\n", static_cast<unsigned long long>(all_),
-                 all_ == 1 ? "" : "es", counts_.size(), counts_.size() == 1 ? "" : "s", elsewhere_ ? " and more" : "");
+    std::fprintf(stderr, "rocm-perf: %llu access%s out of bounds in %zu place%s%s\n",
+                 static_cast<unsigned long long>(all_), all_ == 1 ? "" : "es", counts_.size(),
+                 counts_.size() == 1 ? "" : "s", elsewhere_ ? " and more" : "");
     FILE* kept = nullptr;
     if (const char* folder = std::getenv("ROCM_PERF_FINDINGS"); folder && *folder)
       kept = std::fopen((std::string(folder) + "/" + std::to_string(process_) + ".txt").c_str(), "w");
     const auto line = [&](uint64_t count, const std::string& place) {
       std::fprintf(stderr, "rocm-perf: %10llu in %s\n", static_cast<unsigned long long>(count), place.c_str());
-      if (kept) std::fprintf(kept, "%llu\tout of bounds in %s\n", static_cast<unsigned long long>(count), place.c_str());
+      if (kept)
+        std::fprintf(kept, "%llu\tout of bounds in %s\n", static_cast<unsigned long long>(count), place.c_str());
     };
     for (const std::string& place : order_) line(counts_[place], place);
     if (elsewhere_) line(elsewhere_, "other places");
@@ -134,7 +144,8 @@ bool Lenient::mapped(const Fault& fault) const {
   if (last < first) return false;
   const auto now = memory_.snapshot();
   const Range* inside = now->find(first);
-  if (inside && inside->holds(first, fault.size, fault.write)) return false;  // allocated meanwhile: the wave will look again
+  if (inside && inside->holds(first, fault.size, fault.write))
+    return false;  // allocated meanwhile: the wave will look again
   for (const uint64_t byte : {first, last}) {
     if (!mapped_byte(*now, byte) || memory_.nearest(byte).freed) return false;
     const uint64_t piece = arena().piece_at(byte);

@@ -124,7 +124,11 @@ struct Program::Storage {
 };
 
 Program::Program(uint64_t base, uint64_t end, Arch arch)
-    : base_(base), end_(base + ((end - base) & ~uint64_t(3))), serial_(next_serial.fetch_add(1)), arch_(arch), storage_(std::make_unique<Storage>()) {
+    : base_(base),
+      end_(base + ((end - base) & ~uint64_t(3))),
+      serial_(next_serial.fetch_add(1)),
+      arch_(arch),
+      storage_(std::make_unique<Storage>()) {
   Storage& s = *storage_;
   s.slots = size_t(end_ - base_) / 4;
   // Zeroed by the system page by page, so untouched code costs nothing.
@@ -169,7 +173,8 @@ const Inst* Program::at(uint64_t pc) {
       if (!known) break;
       const OpInfo& op = op_table[i.op];
       if (op.cls == InstClass::SMEM_TIME) s.reads_clock.store(true, std::memory_order_relaxed);
-      const bool relative = op.cls == InstClass::BRANCH && (i.format == uint8_t(Format::SOPP) || i.format == uint8_t(Format::SOPK));
+      const bool relative =
+          op.cls == InstClass::BRANCH && (i.format == uint8_t(Format::SOPP) || i.format == uint8_t(Format::SOPK));
       if (relative) {
         const int64_t target = int64_t(n) + 1 + i.imm;
         if (target < 0 || target > int64_t(s.slots)) i.fn = illegal;

@@ -23,7 +23,8 @@ constexpr InstClass kNotMemory[] = {InstClass::SMEM_TIME, InstClass::SENDMSG};
 
 template <size_t kSize>
 bool any(const DispatchResult& result, const InstClass (&classes)[kSize]) {
-  return std::any_of(std::begin(classes), std::end(classes), [&](InstClass cls) { return result.counts[size_t(cls)] != 0; });
+  return std::any_of(std::begin(classes), std::end(classes),
+                     [&](InstClass cls) { return result.counts[size_t(cls)] != 0; });
 }
 
 bool counts(const Range& range) { return range.kind != RangeKind::Kernarg && range.kind != RangeKind::Scratch; }
@@ -76,7 +77,8 @@ std::vector<uint8_t> Repeats::key_of(const Launch& launch) {
 
 Repeats::Hash Repeats::hash(const std::vector<Range>& ranges) {
   Hash h{1, 2, 3, 4};
-  for (const Range& range : ranges) add_content(h, reinterpret_cast<const uint8_t*>(range.base), range.end - range.base);
+  for (const Range& range : ranges)
+    add_content(h, reinterpret_cast<const uint8_t*>(range.base), range.end - range.base);
   return h;
 }
 
@@ -86,7 +88,9 @@ std::list<Repeats::Record>::iterator Repeats::find(const std::vector<uint8_t>& k
 
 Repeats::Plan Repeats::plan(const Launch& launch, bool may_skip) {
   const Range* arguments = launch.memory->find(launch.request.kernarg);
-  if (!enabled_ || (launch.kernel->kernarg_bytes && (!arguments || arguments->end - launch.request.kernarg < launch.kernel->kernarg_bytes))) return Plan::Run;
+  if (!enabled_ || (launch.kernel->kernarg_bytes &&
+                    (!arguments || arguments->end - launch.request.kernarg < launch.kernel->kernarg_bytes)))
+    return Plan::Run;
   // A result is kept by whole allocations, and what another stream did to one meanwhile must not be
   // undone with it: results are kept while there is one queue, and set while no copy is under way.
   const bool alone = launch.request.only_queue;
@@ -103,7 +107,8 @@ Repeats::Plan Repeats::plan(const Launch& launch, bool may_skip) {
   switch (it->state) {
     case Record::State::Hopeless: return Plan::Run;
     case Record::State::Seen: return Plan::Watch;
-    case Record::State::Idempotent: case Record::State::Stateful: break;
+    case Record::State::Idempotent:
+    case Record::State::Stateful: break;
   }
   const bool there = std::all_of(it->touched.begin(), it->touched.end(), [&](const Range& range) {
     const Range* now = launch.memory->find(range.base);
@@ -115,7 +120,8 @@ Repeats::Plan Repeats::plan(const Launch& launch, bool may_skip) {
   const Hash now = there ? hash(it->touched) : Hash{};
   if (there && now == it->contents && (!stateful || (alone && !it->kept.empty()))) {
     if (!may_skip) return Plan::Run;
-    for (size_t i = 0; i < it->kept.size(); ++i) std::memcpy(reinterpret_cast<void*>(it->written[i].base), it->kept[i].data(), it->kept[i].size());
+    for (size_t i = 0; i < it->kept.size(); ++i)
+      std::memcpy(reinterpret_cast<void*>(it->written[i].base), it->kept[i].data(), it->kept[i].size());
     if (!launch.request.timed) tell();  // its time is the model's either way
     return Plan::Skip;
   }
@@ -150,7 +156,8 @@ Repeats::Record::State Repeats::state_of(Record& record, const Launch& launch, c
     record.written.push_back(range);
     to_keep += range.end - range.base;
   }
-  if (bytes > result.wave_instructions * (launch.request.timed ? kBytesPerTimedInstruction : kBytesPerInstruction)) return State::Hopeless;
+  if (bytes > result.wave_instructions * (launch.request.timed ? kBytesPerTimedInstruction : kBytesPerInstruction))
+    return State::Hopeless;
   if (idempotent) return State::Idempotent;
   return device && to_keep <= kKeptBytes ? State::Stateful : State::Hopeless;
 }
@@ -167,7 +174,9 @@ void Repeats::watched(const Launch& launch, const DispatchResult& result) {
   if (it->state == Record::State::Idempotent) it->contents = hash(it->touched);
   // The contents before are known for what the last one touched.
   if (it->outside_writes != outside_writes().count) return;
-  if (it->state != Record::State::Stateful || !knew || !std::equal(before.begin(), before.end(), it->touched.begin(), it->touched.end(), same)) return;
+  if (it->state != Record::State::Stateful || !knew ||
+      !std::equal(before.begin(), before.end(), it->touched.begin(), it->touched.end(), same))
+    return;
   for (const Range& range : it->written)
     it->kept.emplace_back(reinterpret_cast<const uint8_t*>(range.base), reinterpret_cast<const uint8_t*>(range.end));
   uint64_t total = 0;

@@ -16,8 +16,19 @@ inline constexpr int kAccRow = 256;      // a0 is row 256 whatever acc_offset sa
 inline constexpr int kMaxClasses = 64;   // instruction classes; the generated isa.h names them
 
 enum class FaultKind : uint8_t {
-  None, Unmapped, Freed, ReadOnly, Misaligned, LdsOutOfRange, IllegalInstruction,
-  IllegalRegister, Trap, Abort, BarrierDivergence, InstructionLimit, ScratchOutOfRange,
+  None,
+  Unmapped,
+  Freed,
+  ReadOnly,
+  Misaligned,
+  LdsOutOfRange,
+  IllegalInstruction,
+  IllegalRegister,
+  Trap,
+  Abort,
+  BarrierDivergence,
+  InstructionLimit,
+  ScratchOutOfRange,
   HostBusy,  // no fault: the wave asks for an answer that the host has not given yet
 };
 

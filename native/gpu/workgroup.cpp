@@ -28,8 +28,8 @@ constexpr uint32_t kZeros = 64;
 constexpr uint64_t kScratchReservation = uint64_t{64} << 30;
 
 constexpr InstClass kStoreClasses[] = {
-    InstClass::GLOBAL_STORE, InstClass::GLOBAL_ATOMIC, InstClass::FLAT_STORE, InstClass::FLAT_ATOMIC, InstClass::BUFFER_STORE,
-    InstClass::BUFFER_ATOMIC,
+    InstClass::GLOBAL_STORE, InstClass::GLOBAL_ATOMIC, InstClass::FLAT_STORE,
+    InstClass::FLAT_ATOMIC,  InstClass::BUFFER_STORE,  InstClass::BUFFER_ATOMIC,
 };
 
 // Workgroups of the process that wait for an answer of the host. Others may wait for them in turn:
@@ -75,8 +75,10 @@ Limits limits_from_environment() {
     const unsigned long long value = std::strtoull(text, &end, 10);
     if (end != text && *end == 0) limits.instructions_per_wave = value;
   }
-  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_BARRIER")) limits.strict_barrier = std::strcmp(text, "hardware") != 0;
-  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_WAVES")) limits.wave_order = uint32_t(std::strtoul(text, nullptr, 10));
+  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_BARRIER"))
+    limits.strict_barrier = std::strcmp(text, "hardware") != 0;
+  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_WAVES"))
+    limits.wave_order = uint32_t(std::strtoul(text, nullptr, 10));
   return limits;
 }
 
@@ -119,7 +121,8 @@ WorkgroupContext::~WorkgroupContext() {
   if (scratch) scratch_pool.give(scratch, scratch_bytes);
 }
 
-bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t group_index, OutOfBounds* outside) {
+bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t group_index,
+                             OutOfBounds* outside) {
   launched = &launch;
   index = group_index;
   shape = shape_of(launch, index);
@@ -277,7 +280,10 @@ WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limit
       Wave& wave = *waves[i];
       const uint64_t before = wave.executed;
       const uint64_t budget = order.turn();
-      auto turn = [&] { return observer ? run_wave_observed(wave, *launch.program, budget, *observer) : run_wave(wave, *launch.program, budget); };
+      auto turn = [&] {
+        return observer ? run_wave_observed(wave, *launch.program, budget, *observer)
+                        : run_wave(wave, *launch.program, budget);
+      };
       Stop stop = turn();
       while (stop == Stop::Fault && retry(wave, launch, memory)) stop = turn();
       if (stop == Stop::Fault && wave.fault.kind == FaultKind::HostBusy) {
@@ -286,8 +292,16 @@ WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limit
       }
       used += wave.executed - before;
       switch (stop) {
-        case Stop::Barrier: states[i] = State::AtBarrier; ++waiting; progress = true; break;
-        case Stop::End: states[i] = State::Done; --live; progress = true; break;
+        case Stop::Barrier:
+          states[i] = State::AtBarrier;
+          ++waiting;
+          progress = true;
+          break;
+        case Stop::End:
+          states[i] = State::Done;
+          --live;
+          progress = true;
+          break;
         case Stop::Sleep: slept = true; break;
         case Stop::Budget: progress = true; break;
         case Stop::Fault: faulted_wave = i; return Result::Faulted;

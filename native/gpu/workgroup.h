@@ -42,9 +42,11 @@ struct WorkgroupContext {
   WorkgroupContext& operator=(const WorkgroupContext&) = delete;
 
   // False when there is no scratch memory left for it.
-  bool start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t index, OutOfBounds* outside);
+  bool start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t index,
+             OutOfBounds* outside);
   // Runs until the end, a fault, or the workgroup only waits or has had its share.
-  Result run(const Launch& launch, const Limits& limits, const AddressSpace& memory, const std::atomic<bool>& cancelled);
+  Result run(const Launch& launch, const Limits& limits, const AddressSpace& memory,
+             const std::atomic<bool>& cancelled);
 
   const Launch* launched = nullptr;
   uint64_t index = 0;

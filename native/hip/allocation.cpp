@@ -19,13 +19,11 @@ hipError_t host_malloc(void** ptr, size_t size, unsigned flags) {
   Device* device;
   if (hipError_t status = check_device(device)) return status;
   if (!ptr) return hipErrorInvalidValue;
-  constexpr unsigned kAllowed = hipHostMallocPortable | hipHostMallocMapped |
-                                hipHostMallocWriteCombined | hipHostMallocUncached |
-                                hipHostMallocNumaUser | hipHostMallocCoherent |
+  constexpr unsigned kAllowed = hipHostMallocPortable | hipHostMallocMapped | hipHostMallocWriteCombined |
+                                hipHostMallocUncached | hipHostMallocNumaUser | hipHostMallocCoherent |
                                 hipHostMallocNonCoherent;
   if (hipError_t status = check_flags(flags, kAllowed)) return status;
-  if ((flags & hipHostMallocCoherent) && (flags & hipHostMallocNonCoherent))
-    return hipErrorInvalidValue;
+  if ((flags & hipHostMallocCoherent) && (flags & hipHostMallocNonCoherent)) return hipErrorInvalidValue;
   *ptr = nullptr;
   if (size == 0) return hipSuccess;
   return allocate_host(size, flags, MemoryKind::Host, ptr);
@@ -37,9 +35,8 @@ hipError_t free_pointer(void* ptr, bool host) {
   Device* device = current_device();
   if (!device) return runtime().status;
   auto found = memory_map().find(ptr);
-  if (!found || found->base != reinterpret_cast<uintptr_t>(ptr) ||
-      found->kind == MemoryKind::Registered || found->kind == MemoryKind::Variable ||
-      found->virtual_memory)
+  if (!found || found->base != reinterpret_cast<uintptr_t>(ptr) || found->kind == MemoryKind::Registered ||
+      found->kind == MemoryKind::Variable || found->virtual_memory)
     return hipErrorInvalidValue;
   if (host && found->kind != MemoryKind::Host) return hipErrorInvalidValue;
   Device* owner = device_at(found->device);
@@ -54,11 +51,10 @@ hipError_t free_pointer(void* ptr, bool host) {
 
 hipError_t allocate_device(Device& device, size_t size, unsigned flags, void** address) {
   if (size > device.properties.totalGlobalMem) return hipErrorOutOfMemory;
-  const bool fine = flags == hipDeviceMallocFinegrained || flags == hipMallocSignalMemory ||
-                    flags == hipDeviceMallocUncached;
+  const bool fine =
+      flags == hipDeviceMallocFinegrained || flags == hipMallocSignalMemory || flags == hipDeviceMallocUncached;
   void* block = nullptr;
-  hsa_status_t status =
-      hsa_amd_memory_pool_allocate(fine ? device.fine : device.coarse, size, 0, &block);
+  hsa_status_t status = hsa_amd_memory_pool_allocate(fine ? device.fine : device.coarse, size, 0, &block);
   if (status != HSA_STATUS_SUCCESS) return hipErrorOutOfMemory;
   for (auto& peer : runtime().devices)
     if (peer.get() != &device && peer->peers[static_cast<size_t>(device.index)])
@@ -77,10 +73,8 @@ hipError_t allocate_host(size_t size, unsigned flags, MemoryKind kind, void** ad
   Runtime& rt = runtime();
   void* block = nullptr;
   auto pool = flags & hipHostMallocNonCoherent ? rt.host_coarse : rt.host_fine;
-  if (hsa_amd_memory_pool_allocate(pool, size, 0, &block) != HSA_STATUS_SUCCESS)
-    return hipErrorOutOfMemory;
-  hsa_amd_agents_allow_access(static_cast<uint32_t>(rt.agents.size()), rt.agents.data(), nullptr,
-                              block);
+  if (hsa_amd_memory_pool_allocate(pool, size, 0, &block) != HSA_STATUS_SUCCESS) return hipErrorOutOfMemory;
+  hsa_amd_agents_allow_access(static_cast<uint32_t>(rt.agents.size()), rt.agents.data(), nullptr, block);
   *address = block;
   Allocation allocation;
   allocation.base = reinterpret_cast<uintptr_t>(block);
@@ -99,9 +93,7 @@ hipError_t free_allocation(const Allocation& allocation) {
 
 // ---- exported ------------------------------------------------------------------------------------
 
-hipError_t hipMalloc(void** ptr, size_t size) {
-  return hip::hipExtMallocWithFlags(ptr, size, hipDeviceMallocDefault);
-}
+hipError_t hipMalloc(void** ptr, size_t size) { return hip::hipExtMallocWithFlags(ptr, size, hipDeviceMallocDefault); }
 
 hipError_t hipExtMallocWithFlags(void** ptr, size_t sizeBytes, unsigned int flags) {
   Device* device;
@@ -115,17 +107,12 @@ hipError_t hipExtMallocWithFlags(void** ptr, size_t sizeBytes, unsigned int flag
 hipError_t hipMallocManaged(void** dev_ptr, size_t size, unsigned int flags) {
   Device* device;
   if (hipError_t status = check_device(device)) return status;
-  if (!dev_ptr || size == 0 || (flags != hipMemAttachGlobal && flags != hipMemAttachHost))
-    return hipErrorInvalidValue;
+  if (!dev_ptr || size == 0 || (flags != hipMemAttachGlobal && flags != hipMemAttachHost)) return hipErrorInvalidValue;
   return allocate_host(size, flags, MemoryKind::Managed, dev_ptr);
 }
 
-hipError_t hipHostMalloc(void** ptr, size_t size, unsigned int flags) {
-  return host_malloc(ptr, size, flags);
-}
-hipError_t hipHostAlloc(void** ptr, size_t size, unsigned int flags) {
-  return host_malloc(ptr, size, flags);
-}
+hipError_t hipHostMalloc(void** ptr, size_t size, unsigned int flags) { return host_malloc(ptr, size, flags); }
+hipError_t hipHostAlloc(void** ptr, size_t size, unsigned int flags) { return host_malloc(ptr, size, flags); }
 hipError_t hipMallocHost(void** ptr, size_t size) { return host_malloc(ptr, size, 0); }
 hipError_t hipMemAllocHost(void** ptr, size_t size) { return host_malloc(ptr, size, 0); }
 
@@ -146,10 +133,9 @@ hipError_t hipMallocPitch(void** ptr, size_t* pitch, size_t width, size_t height
   return allocate_device(*device, *pitch * height, 0, ptr);
 }
 
-hipError_t hipMemAllocPitch(hipDeviceptr_t* dptr, size_t* pitch, size_t widthInBytes,
-                            size_t height, unsigned int elementSizeBytes) {
-  if (elementSizeBytes != 4 && elementSizeBytes != 8 && elementSizeBytes != 16)
-    return hipErrorInvalidValue;
+hipError_t hipMemAllocPitch(hipDeviceptr_t* dptr, size_t* pitch, size_t widthInBytes, size_t height,
+                            unsigned int elementSizeBytes) {
+  if (elementSizeBytes != 4 && elementSizeBytes != 8 && elementSizeBytes != 16) return hipErrorInvalidValue;
   return hip::hipMallocPitch(dptr, pitch, widthInBytes, height);
 }
 
@@ -158,8 +144,7 @@ hipError_t hipMalloc3D(hipPitchedPtr* pitchedDevPtr, hipExtent extent) {
   size_t pitch = 0;
   void* memory = nullptr;
   if (extent.depth && extent.height > SIZE_MAX / extent.depth) return hipErrorOutOfMemory;
-  hipError_t status =
-      hip::hipMallocPitch(&memory, &pitch, extent.width, extent.height * extent.depth);
+  hipError_t status = hip::hipMallocPitch(&memory, &pitch, extent.width, extent.height * extent.depth);
   if (status == hipSuccess) *pitchedDevPtr = {memory, pitch, extent.width, extent.height};
   return status;
 }
@@ -168,16 +153,14 @@ hipError_t hipHostRegister(void* hostPtr, size_t sizeBytes, unsigned int flags) 
   Device* device;
   if (hipError_t status = check_device(device)) return status;
   if (!hostPtr || sizeBytes == 0) return hipErrorInvalidValue;
-  constexpr unsigned kAllowed = hipHostRegisterPortable | hipHostRegisterMapped |
-                                hipHostRegisterIoMemory | hipHostRegisterReadOnly |
-                                hipExtHostRegisterUncached;
+  constexpr unsigned kAllowed = hipHostRegisterPortable | hipHostRegisterMapped | hipHostRegisterIoMemory |
+                                hipHostRegisterReadOnly | hipExtHostRegisterUncached;
   if (hipError_t status = check_flags(flags, kAllowed)) return status;
   if (memory_map().find(hostPtr)) return hipErrorHostMemoryAlreadyRegistered;
   Runtime& rt = runtime();
   void* mapped = nullptr;
   hsa_status_t locked = hsa_amd_memory_lock_to_pool(hostPtr, sizeBytes, rt.agents.data(),
-                                                    static_cast<int>(rt.agents.size()),
-                                                    rt.host_fine, 0, &mapped);
+                                                    static_cast<int>(rt.agents.size()), rt.host_fine, 0, &mapped);
   if (locked != HSA_STATUS_SUCCESS) return error_from_hsa(locked);
   Allocation allocation;
   allocation.base = reinterpret_cast<uintptr_t>(hostPtr);
@@ -194,8 +177,7 @@ hipError_t hipHostUnregister(void* hostPtr) {
   if (hipError_t status = check_device(device)) return status;
   if (!hostPtr) return hipErrorInvalidValue;
   auto found = memory_map().find(hostPtr);
-  if (!found || found->kind != MemoryKind::Registered ||
-      found->base != reinterpret_cast<uintptr_t>(hostPtr))
+  if (!found || found->kind != MemoryKind::Registered || found->base != reinterpret_cast<uintptr_t>(hostPtr))
     return hipErrorHostMemoryNotRegistered;
   if (hipError_t status = synchronize(*device)) return status;
   memory_map().remove(found->base);
@@ -213,8 +195,7 @@ hipError_t hipHostGetDevicePointer(void** devPtr, void* hstPtr, unsigned int fla
 hipError_t hipHostGetFlags(unsigned int* flagsPtr, void* hostPtr) {
   if (!flagsPtr || !hostPtr) return hipErrorInvalidValue;
   auto found = memory_map().find(hostPtr);
-  if (!found || (found->kind != MemoryKind::Host && found->kind != MemoryKind::Registered))
-    return hipErrorInvalidValue;
+  if (!found || (found->kind != MemoryKind::Host && found->kind != MemoryKind::Registered)) return hipErrorInvalidValue;
   *flagsPtr = found->flags;
   return hipSuccess;
 }
@@ -224,9 +205,8 @@ hipError_t hipMemGetInfo(size_t* free, size_t* total) {
   if (hipError_t status = check_device(device)) return status;
   const size_t all = device->properties.totalGlobalMem;
   uint64_t available = 0;
-  if (hsa_agent_get_info(device->agent,
-                         static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_AVAIL),
-                         &available) != HSA_STATUS_SUCCESS) {
+  if (hsa_agent_get_info(device->agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_AVAIL), &available) !=
+      HSA_STATUS_SUCCESS) {
     size_t used = memory_map().device_bytes(device->index);
     available = used < all ? all - used : 0;
   }
@@ -260,12 +240,11 @@ hipError_t hipMemPrefetchAsync(const void* dev_ptr, size_t count, int device, hi
   if (!memory_map().contains(dev_ptr, count)) return hipErrorInvalidValue;
   Stream* resolved;
   hipError_t status = stream_for_work(stream, resolved);
-  if (status == hipSuccess)
-    memory_map().update(dev_ptr, [&](Allocation& found) { found.prefetched_to = device; });
+  if (status == hipSuccess) memory_map().update(dev_ptr, [&](Allocation& found) { found.prefetched_to = device; });
   return status;
 }
-hipError_t hipMemPrefetchAsync_v2(const void* dev_ptr, size_t count, hipMemLocation location,
-                                  unsigned int flags, hipStream_t stream) {
+hipError_t hipMemPrefetchAsync_v2(const void* dev_ptr, size_t count, hipMemLocation location, unsigned int flags,
+                                  hipStream_t stream) {
   if (flags != 0) return hipErrorInvalidValue;
   int device = location.type == hipMemLocationTypeDevice ? location.id : hipCpuDeviceId;
   return hip::hipMemPrefetchAsync(dev_ptr, count, device, stream);
@@ -289,15 +268,13 @@ hipError_t hipMemAdvise(const void* dev_ptr, size_t count, hipMemoryAdvise advic
   });
   return hipSuccess;
 }
-hipError_t hipMemAdvise_v2(const void* dev_ptr, size_t count, hipMemoryAdvise advice,
-                           hipMemLocation location) {
+hipError_t hipMemAdvise_v2(const void* dev_ptr, size_t count, hipMemoryAdvise advice, hipMemLocation location) {
   int device = location.type == hipMemLocationTypeDevice ? location.id : hipCpuDeviceId;
   return hip::hipMemAdvise(dev_ptr, count, advice, device);
 }
-hipError_t hipMemRangeGetAttribute(void* data, size_t data_size, hipMemRangeAttribute attribute,
-                                   const void* dev_ptr, size_t count) {
-  if (!data || data_size < 4 || !dev_ptr || !memory_map().contains(dev_ptr, count))
-    return hipErrorInvalidValue;
+hipError_t hipMemRangeGetAttribute(void* data, size_t data_size, hipMemRangeAttribute attribute, const void* dev_ptr,
+                                   size_t count) {
+  if (!data || data_size < 4 || !dev_ptr || !memory_map().contains(dev_ptr, count)) return hipErrorInvalidValue;
   const auto found = memory_map().find(dev_ptr);
   if (!found) return hipErrorInvalidValue;
   int value = hipInvalidDeviceId;
@@ -316,20 +293,17 @@ hipError_t hipMemRangeGetAttribute(void* data, size_t data_size, hipMemRangeAttr
   }
   return hipSuccess;
 }
-hipError_t hipMemRangeGetAttributes(void** data, size_t* data_sizes,
-                                    hipMemRangeAttribute* attributes, size_t num_attributes,
-                                    const void* dev_ptr, size_t count) {
+hipError_t hipMemRangeGetAttributes(void** data, size_t* data_sizes, hipMemRangeAttribute* attributes,
+                                    size_t num_attributes, const void* dev_ptr, size_t count) {
   if (!data || !data_sizes || !attributes || num_attributes == 0) return hipErrorInvalidValue;
   for (size_t i = 0; i < num_attributes; ++i) {
-    hipError_t status =
-        hip::hipMemRangeGetAttribute(data[i], data_sizes[i], attributes[i], dev_ptr, count);
+    hipError_t status = hip::hipMemRangeGetAttribute(data[i], data_sizes[i], attributes[i], dev_ptr, count);
     if (status != hipSuccess) return status;
   }
   return hipSuccess;
 }
 hipError_t hipStreamAttachMemAsync(hipStream_t stream, void* dev_ptr, size_t, unsigned int flags) {
-  if (!dev_ptr ||
-      (flags != hipMemAttachGlobal && flags != hipMemAttachHost && flags != hipMemAttachSingle))
+  if (!dev_ptr || (flags != hipMemAttachGlobal && flags != hipMemAttachHost && flags != hipMemAttachSingle))
     return hipErrorInvalidValue;
   auto found = memory_map().find(dev_ptr);
   if (!found || found->kind != MemoryKind::Managed) return hipErrorInvalidValue;

@@ -23,12 +23,10 @@ constexpr Format kFormats[] = {
     {hipChannelFormatKindFloat, 32, HIP_AD_FORMAT_FLOAT},
 };
 
-hipError_t create(hipArray_t* result, const Format& format, unsigned channels, hipExtent extent,
-                  unsigned flags) {
+hipError_t create(hipArray_t* result, const Format& format, unsigned channels, hipExtent extent, unsigned flags) {
   Device* device;
   if (hipError_t status = check_device(device)) return status;
-  if (!result || extent.width == 0 || (channels != 1 && channels != 2 && channels != 4))
-    return hipErrorInvalidValue;
+  if (!result || extent.width == 0 || (channels != 1 && channels != 2 && channels != 4)) return hipErrorInvalidValue;
   auto* array = new hipArray;
   array->width = extent.width;
   array->height = extent.height;
@@ -49,18 +47,15 @@ hipError_t create(hipArray_t* result, const Format& format, unsigned channels, h
   return hipSuccess;
 }
 
-hipError_t create(hipArray_t* result, const hipChannelFormatDesc* desc, hipExtent extent,
-                  unsigned flags) {
+hipError_t create(hipArray_t* result, const hipChannelFormatDesc* desc, hipExtent extent, unsigned flags) {
   if (!desc) return hipErrorInvalidValue;
   unsigned channels = (desc->x != 0) + (desc->y != 0) + (desc->z != 0) + (desc->w != 0);
   for (const Format& format : kFormats)
-    if (format.kind == desc->f && format.bits == desc->x)
-      return create(result, format, channels, extent, flags);
+    if (format.kind == desc->f && format.bits == desc->x) return create(result, format, channels, extent, flags);
   return hipErrorInvalidValue;
 }
 
-hipError_t create(hipArray_t* result, hipArray_Format wanted, unsigned channels, hipExtent extent,
-                  unsigned flags) {
+hipError_t create(hipArray_t* result, hipArray_Format wanted, unsigned channels, hipExtent extent, unsigned flags) {
   for (const Format& format : kFormats)
     if (format.format == wanted) return create(result, format, channels, extent, flags);
   return hipErrorInvalidValue;
@@ -72,12 +67,11 @@ hipChannelFormatDesc hipCreateChannelDesc(int x, int y, int z, int w, hipChannel
   return {x, y, z, w, f};
 }
 
-hipError_t hipMallocArray(hipArray_t* array, const hipChannelFormatDesc* desc, size_t width,
-                          size_t height, unsigned int flags) {
+hipError_t hipMallocArray(hipArray_t* array, const hipChannelFormatDesc* desc, size_t width, size_t height,
+                          unsigned int flags) {
   return create(array, desc, {width, height, 0}, flags);
 }
-hipError_t hipMalloc3DArray(hipArray_t* array, const hipChannelFormatDesc* desc, hipExtent extent,
-                            unsigned int flags) {
+hipError_t hipMalloc3DArray(hipArray_t* array, const hipChannelFormatDesc* desc, hipExtent extent, unsigned int flags) {
   return create(array, desc, extent, flags);
 }
 hipError_t hipArrayCreate(hipArray_t* pHandle, const HIP_ARRAY_DESCRIPTOR* d) {
@@ -97,8 +91,7 @@ hipError_t hipFreeArray(hipArray_t array) {
 }
 hipError_t hipArrayDestroy(hipArray_t array) { return hip::hipFreeArray(array); }
 
-hipError_t hipArrayGetInfo(hipChannelFormatDesc* desc, hipExtent* extent, unsigned int* flags,
-                           hipArray_t array) {
+hipError_t hipArrayGetInfo(hipChannelFormatDesc* desc, hipExtent* extent, unsigned int* flags, hipArray_t array) {
   if (!array) return hipErrorInvalidHandle;
   if (desc) *desc = array->desc;
   if (extent) *extent = {array->width, array->height, array->depth};

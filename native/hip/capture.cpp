@@ -29,15 +29,12 @@ std::set<Capture*>& captures() {
 }
 
 hipGraphNode* add_node(Stream& stream, hipGraphNodeType type, NodeWork work) {
-  hipGraphNode* node =
-      stream.capture->graph->add(type, std::move(work), stream.capture_tips);
+  hipGraphNode* node = stream.capture->graph->add(type, std::move(work), stream.capture_tips);
   stream.capture_tips = {node};
   return node;
 }
 
-hipError_t check(Stream& stream) {
-  return stream.capture->invalid ? hipErrorStreamCaptureInvalidated : hipSuccess;
-}
+hipError_t check(Stream& stream) { return stream.capture->invalid ? hipErrorStreamCaptureInvalidated : hipSuccess; }
 
 // Detaches every stream and event; the graph stays with the caller.
 void finish(Capture* capture) {
@@ -84,12 +81,10 @@ bool all_joined(const Capture& capture) {
   return true;
 }
 
-hipError_t begin(hipStream_t handle, hipStreamCaptureMode mode, ihipGraph* graph,
-                 std::vector<hipGraphNode*> tips) {
+hipError_t begin(hipStream_t handle, hipStreamCaptureMode mode, ihipGraph* graph, std::vector<hipGraphNode*> tips) {
   Device* device;
   if (hipError_t status = check_device(device)) return status;
-  if (mode < hipStreamCaptureModeGlobal || mode > hipStreamCaptureModeRelaxed)
-    return hipErrorInvalidValue;
+  if (mode < hipStreamCaptureModeGlobal || mode > hipStreamCaptureModeRelaxed) return hipErrorInvalidValue;
   Stream* stream = resolve_stream(handle);
   if (!stream) return hipErrorContextIsDestroyed;
   if (stream->legacy) return hipErrorStreamCaptureUnsupported;
@@ -117,10 +112,8 @@ bool legacy_stream_blocked(const Device& device) {
   if (g_captures.load() == 0) return false;
   std::lock_guard lock(capture_mutex());
   for (const Capture* capture : captures()) {
-    if (&capture->origin->device != &device || capture->mode == hipStreamCaptureModeRelaxed)
-      continue;
-    if (capture->mode == hipStreamCaptureModeThreadLocal && capture->thread != this_thread())
-      continue;
+    if (&capture->origin->device != &device || capture->mode == hipStreamCaptureModeRelaxed) continue;
+    if (capture->mode == hipStreamCaptureModeThreadLocal && capture->thread != this_thread()) continue;
     for (Stream* stream : capture->streams)
       if (stream->blocking()) return true;
   }
@@ -191,8 +184,12 @@ hipError_t capture_fill(Stream& stream, const FillRequest& request) {
   if (hipError_t status = check(stream)) return status;
   for (size_t z = 0; z < request.depth; ++z) {
     MemsetNode node;
-    node.params = {static_cast<char*>(request.to.base) + z * request.to.slice, request.element,
-                   request.height, request.to.pitch, request.value, request.width};
+    node.params = {static_cast<char*>(request.to.base) + z * request.to.slice,
+                   request.element,
+                   request.height,
+                   request.to.pitch,
+                   request.value,
+                   request.width};
     add_node(stream, hipGraphNodeTypeMemset, node);
   }
   return hipSuccess;
@@ -256,8 +253,7 @@ hipError_t capture_alloc(Stream& stream, size_t size, void** address) {
   params.poolProps.allocType = hipMemAllocationTypePinned;
   params.poolProps.location = {hipMemLocationTypeDevice, stream.device.index};
   hipGraphNode_t node = nullptr;
-  hipError_t status = hip::hipGraphAddMemAllocNode(&node, stream.capture->graph,
-                                                   stream.capture_tips.data(),
+  hipError_t status = hip::hipGraphAddMemAllocNode(&node, stream.capture->graph, stream.capture_tips.data(),
                                                    stream.capture_tips.size(), &params);
   if (status != hipSuccess) return status;
   stream.capture_tips = {node};
@@ -277,10 +273,8 @@ hipError_t capture_free(Stream& stream, void* address) {
 hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {
   return begin(stream, mode, nullptr, {});
 }
-hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph,
-                                        const hipGraphNode_t* dependencies,
-                                        const hipGraphEdgeData*, size_t numDependencies,
-                                        hipStreamCaptureMode mode) {
+hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph, const hipGraphNode_t* dependencies,
+                                        const hipGraphEdgeData*, size_t numDependencies, hipStreamCaptureMode mode) {
   if (!graph || (numDependencies && !dependencies)) return hipErrorInvalidValue;
   return begin(stream, mode, graph, {dependencies, dependencies + numDependencies});
 }
@@ -319,8 +313,7 @@ hipError_t hipStreamGetCaptureInfo(hipStream_t handle, hipStreamCaptureStatus* p
 }
 hipError_t hipStreamGetCaptureInfo_v2(hipStream_t handle, hipStreamCaptureStatus* captureStatus_out,
                                       unsigned long long* id_out, hipGraph_t* graph_out,
-                                      const hipGraphNode_t** dependencies_out,
-                                      size_t* numDependencies_out) {
+                                      const hipGraphNode_t** dependencies_out, size_t* numDependencies_out) {
   Stream* stream = resolve_stream(handle);
   if (!stream) return hipErrorContextIsDestroyed;
   if (!captureStatus_out) return hipErrorInvalidValue;
@@ -336,14 +329,13 @@ hipError_t hipStreamGetCaptureInfo_v2(hipStream_t handle, hipStreamCaptureStatus
   if (numDependencies_out) *numDependencies_out = stream->capture_tips.size();
   return hipSuccess;
 }
-hipError_t hipStreamUpdateCaptureDependencies(hipStream_t handle, hipGraphNode_t* dependencies,
-                                              size_t numDependencies, unsigned int flags) {
+hipError_t hipStreamUpdateCaptureDependencies(hipStream_t handle, hipGraphNode_t* dependencies, size_t numDependencies,
+                                              unsigned int flags) {
   Stream* stream = resolve_stream(handle);
   if (!stream) return hipErrorContextIsDestroyed;
   std::lock_guard lock(capture_mutex());
   if (!stream->capture) return hipErrorIllegalState;
-  if ((numDependencies && !dependencies) || flags > hipStreamSetCaptureDependencies)
-    return hipErrorInvalidValue;
+  if ((numDependencies && !dependencies) || flags > hipStreamSetCaptureDependencies) return hipErrorInvalidValue;
   std::vector<hipGraphNode*> nodes(dependencies, dependencies + numDependencies);
   for (hipGraphNode* node : nodes)
     if (!stream->capture->graph->contains(node)) return hipErrorInvalidValue;
@@ -352,8 +344,7 @@ hipError_t hipStreamUpdateCaptureDependencies(hipStream_t handle, hipGraphNode_t
   return hipSuccess;
 }
 hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode) {
-  if (!mode || *mode < hipStreamCaptureModeGlobal || *mode > hipStreamCaptureModeRelaxed)
-    return hipErrorInvalidValue;
+  if (!mode || *mode < hipStreamCaptureModeGlobal || *mode > hipStreamCaptureModeRelaxed) return hipErrorInvalidValue;
   std::swap(*mode, thread_state().capture_mode);
   return hipSuccess;
 }
@@ -374,13 +365,11 @@ hipError_t hipStreamGetCaptureInfo_spt(hipStream_t stream, hipStreamCaptureStatu
                                        unsigned long long* pId) {
   return hip::hipStreamGetCaptureInfo(own(stream), pCaptureStatus, pId);
 }
-hipError_t hipStreamGetCaptureInfo_v2_spt(hipStream_t stream,
-                                          hipStreamCaptureStatus* captureStatus_out,
+hipError_t hipStreamGetCaptureInfo_v2_spt(hipStream_t stream, hipStreamCaptureStatus* captureStatus_out,
                                           unsigned long long* id_out, hipGraph_t* graph_out,
-                                          const hipGraphNode_t** dependencies_out,
-                                          size_t* numDependencies_out) {
-  return hip::hipStreamGetCaptureInfo_v2(own(stream), captureStatus_out, id_out, graph_out,
-                                         dependencies_out, numDependencies_out);
+                                          const hipGraphNode_t** dependencies_out, size_t* numDependencies_out) {
+  return hip::hipStreamGetCaptureInfo_v2(own(stream), captureStatus_out, id_out, graph_out, dependencies_out,
+                                         numDependencies_out);
 }
 
 }  // namespace hip

@@ -33,8 +33,7 @@ class CompletionRef {
   CompletionRef() = default;
   explicit CompletionRef(Completion* completion) : completion_(completion) { retain(); }
   CompletionRef(const CompletionRef& other) : completion_(other.completion_) { retain(); }
-  CompletionRef(CompletionRef&& other) noexcept
-      : completion_(std::exchange(other.completion_, nullptr)) {}
+  CompletionRef(CompletionRef&& other) noexcept : completion_(std::exchange(other.completion_, nullptr)) {}
   CompletionRef& operator=(CompletionRef other) noexcept {
     std::swap(completion_, other.completion_);
     return *this;

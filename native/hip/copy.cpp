@@ -26,12 +26,12 @@ void copy_box(const CopyRequest& request) {
   for (size_t z = 0; z < request.depth; ++z)
     for (size_t y = 0; y < request.height; ++y)
       std::memmove(static_cast<char*>(request.to.base) + z * request.to.slice + y * request.to.pitch,
-                   static_cast<const char*>(request.from.base) + z * request.from.slice +
-                       y * request.from.pitch,
+                   static_cast<const char*>(request.from.base) + z * request.from.slice + y * request.from.pitch,
                    request.width);
 }
 
-template <class T> void fill_row(void* to, T value, size_t count) {
+template <class T>
+void fill_row(void* to, T value, size_t count) {
   T* out = static_cast<T*>(to);
   for (size_t i = 0; i < count; ++i) out[i] = value;
 }
@@ -41,8 +41,7 @@ void fill_box(const FillRequest& request) {
     for (size_t y = 0; y < request.height; ++y) {
       void* row = static_cast<char*>(request.to.base) + z * request.to.slice + y * request.to.pitch;
       if (request.element == 1) std::memset(row, static_cast<int>(request.value), request.width);
-      else if (request.element == 2)
-        fill_row(row, static_cast<uint16_t>(request.value), request.width);
+      else if (request.element == 2) fill_row(row, static_cast<uint16_t>(request.value), request.width);
       else fill_row(row, request.value, request.width);
     }
   }
@@ -98,8 +97,7 @@ hipError_t submit_linear(Stream& stream, const CopyRequest& request, Blocking bl
         wait_for_it = true;
       }
     }
-    hipError_t status =
-        stream.copy(request.to.base, agent_of(request.to.base), from, agent_of(from), size);
+    hipError_t status = stream.copy(request.to.base, agent_of(request.to.base), from, agent_of(from), size);
     if (status != hipSuccess) return status;
     done = stream.last;
     if (staged) stream.kernargs.used_by(done);
@@ -107,13 +105,12 @@ hipError_t submit_linear(Stream& stream, const CopyRequest& request, Blocking bl
   return wait_for_it ? wait(done) : hipSuccess;
 }
 
-hipError_t submit_rect(Stream& stream, const CopyRequest& request, Blocking blocking,
-                       bool to_device, bool from_device) {
+hipError_t submit_rect(Stream& stream, const CopyRequest& request, Blocking blocking, bool to_device,
+                       bool from_device) {
   const hsa_pitched_ptr_t to{request.to.base, request.to.pitch, request.to.slice};
   const hsa_pitched_ptr_t from{request.from.base, request.from.pitch, request.from.slice};
   const hsa_dim3_t zero{0, 0, 0};
-  const hsa_dim3_t range{static_cast<uint32_t>(request.width),
-                         static_cast<uint32_t>(request.height),
+  const hsa_dim3_t range{static_cast<uint32_t>(request.width), static_cast<uint32_t>(request.height),
                          static_cast<uint32_t>(request.depth)};
   auto direction = to_device ? (from_device ? hsaDeviceToDevice : hsaHostToDevice) : hsaDeviceToHost;
   CompletionRef done;
@@ -123,8 +120,7 @@ hipError_t submit_rect(Stream& stream, const CopyRequest& request, Blocking bloc
     if (status != hipSuccess) return status;
     done = stream.last;
   }
-  const bool wait_for_it = blocking == Blocking::Yes || pageable(request.to.base) ||
-                           pageable(request.from.base);
+  const bool wait_for_it = blocking == Blocking::Yes || pageable(request.to.base) || pageable(request.from.base);
   return wait_for_it ? wait(done) : hipSuccess;
 }
 
@@ -134,15 +130,17 @@ hipError_t check_copy(const CopyRequest& request) {
   if (request.width == 0 || request.height == 0 || request.depth == 0) return hipSuccess;
   if (!request.to.base || !request.from.base) return hipErrorInvalidValue;
   switch (request.kind) {
-    case hipMemcpyHostToHost: case hipMemcpyHostToDevice: case hipMemcpyDeviceToHost:
-    case hipMemcpyDeviceToDevice: case hipMemcpyDefault: case hipMemcpyDeviceToDeviceNoCU: break;
+    case hipMemcpyHostToHost:
+    case hipMemcpyHostToDevice:
+    case hipMemcpyDeviceToHost:
+    case hipMemcpyDeviceToDevice:
+    case hipMemcpyDefault:
+    case hipMemcpyDeviceToDeviceNoCU: break;
     default: return hipErrorInvalidMemcpyDirection;
   }
-  if (request.height > 1 &&
-      (request.to.pitch < request.width || request.from.pitch < request.width))
+  if (request.height > 1 && (request.to.pitch < request.width || request.from.pitch < request.width))
     return hipErrorInvalidPitchValue;
-  const bool device_to_device = request.kind == hipMemcpyDeviceToDevice ||
-                                request.kind == hipMemcpyDeviceToDeviceNoCU;
+  const bool device_to_device = request.kind == hipMemcpyDeviceToDevice || request.kind == hipMemcpyDeviceToDeviceNoCU;
   // As ROCm does, a plain copy believes the pointers where they and the direction disagree.
   const bool one_side = (request.kind == hipMemcpyHostToDevice || request.kind == hipMemcpyDeviceToHost) &&
                         request.height == 1 && request.depth == 1;
@@ -182,14 +180,12 @@ hipError_t submit_copy(Stream& stream, const CopyRequest& request, Blocking bloc
 
 hipError_t submit_fill(Stream& stream, const FillRequest& request, Blocking blocking) {
   if (request.width == 0 || request.height == 0 || request.depth == 0) return hipSuccess;
-  if (!time_is_modelled())
-    return run_on_host(stream, blocking, [request] { fill_box(request); });
+  if (!time_is_modelled()) return run_on_host(stream, blocking, [request] { fill_box(request); });
   CompletionRef done;
   {
     std::lock_guard lock(stream.device.mutex);
     const size_t bytes = request.width * request.element * request.height * request.depth;
-    hipError_t status =
-        stream.timed_fill(request.to.base, bytes, [request] { fill_box(request); });
+    hipError_t status = stream.timed_fill(request.to.base, bytes, [request] { fill_box(request); });
     if (status != hipSuccess) return status;
     done = stream.last;
   }

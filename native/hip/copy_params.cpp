@@ -8,14 +8,12 @@ namespace {
 
 Pitched in_array(const hipArray* array, size_t x_bytes, size_t y, size_t z) {
   size_t slice = array->pitch() * array->rows();
-  return {static_cast<char*>(array->data) + z * slice + y * array->pitch() + x_bytes,
-          array->pitch(), slice};
+  return {static_cast<char*>(array->data) + z * slice + y * array->pitch() + x_bytes, array->pitch(), slice};
 }
 
 Pitched in_memory(const void* base, size_t pitch, size_t rows, size_t x_bytes, size_t y, size_t z) {
   size_t slice = pitch * rows;
-  return {const_cast<char*>(static_cast<const char*>(base)) + z * slice + y * pitch + x_bytes,
-          pitch, slice};
+  return {const_cast<char*>(static_cast<const char*>(base)) + z * slice + y * pitch + x_bytes, pitch, slice};
 }
 
 // One side of a driver-style copy: which of its three pointers counts is said by its type.
@@ -49,8 +47,8 @@ hipError_t resolve(const DriverSide& side, size_t width, Pitched& place, bool& h
   }
 }
 
-hipError_t from_sides(const DriverSide& to, const DriverSide& from, size_t width, size_t height,
-                      size_t depth, CopyRequest& request) {
+hipError_t from_sides(const DriverSide& to, const DriverSide& from, size_t width, size_t height, size_t depth,
+                      CopyRequest& request) {
   bool to_host, from_host;
   if (hipError_t status = resolve(to, width, request.to, to_host)) return status;
   if (hipError_t status = resolve(from, width, request.from, from_host)) return status;
@@ -60,8 +58,7 @@ hipError_t from_sides(const DriverSide& to, const DriverSide& from, size_t width
   request.kind = to_host ? (from_host ? hipMemcpyHostToHost : hipMemcpyDeviceToHost)
                          : (from_host ? hipMemcpyHostToDevice : hipMemcpyDeviceToDevice);
   // "Unified" addresses may be anywhere.
-  if (to.type == hipMemoryTypeUnified || from.type == hipMemoryTypeUnified)
-    request.kind = hipMemcpyDefault;
+  if (to.type == hipMemoryTypeUnified || from.type == hipMemoryTypeUnified) request.kind = hipMemcpyDefault;
   return hipSuccess;
 }
 
@@ -71,9 +68,7 @@ hipError_t copy_request(const hipMemcpy3DParms* p, CopyRequest& request) {
   if (!p) return hipErrorInvalidValue;
   if ((p->srcArray && p->srcPtr.ptr) || (p->dstArray && p->dstPtr.ptr)) return hipErrorInvalidValue;
   // Widths and x positions count elements where an array takes part, else bytes.
-  size_t element = p->srcArray   ? p->srcArray->element_bytes
-                   : p->dstArray ? p->dstArray->element_bytes
-                                 : 1;
+  size_t element = p->srcArray ? p->srcArray->element_bytes : p->dstArray ? p->dstArray->element_bytes : 1;
   request.width = p->extent.width * element;
   request.height = p->extent.height;
   request.depth = p->extent.depth;
@@ -82,8 +77,7 @@ hipError_t copy_request(const hipMemcpy3DParms* p, CopyRequest& request) {
     if (p->srcPos.x * element + request.width > p->srcArray->pitch()) return hipErrorInvalidValue;
     request.from = in_array(p->srcArray, p->srcPos.x * element, p->srcPos.y, p->srcPos.z);
   } else if (p->srcPtr.ptr) {
-    request.from = in_memory(p->srcPtr.ptr, p->srcPtr.pitch, p->srcPtr.ysize, p->srcPos.x,
-                             p->srcPos.y, p->srcPos.z);
+    request.from = in_memory(p->srcPtr.ptr, p->srcPtr.pitch, p->srcPtr.ysize, p->srcPos.x, p->srcPos.y, p->srcPos.z);
   } else {
     return hipErrorInvalidValue;
   }
@@ -91,8 +85,7 @@ hipError_t copy_request(const hipMemcpy3DParms* p, CopyRequest& request) {
     if (p->dstPos.x * element + request.width > p->dstArray->pitch()) return hipErrorInvalidValue;
     request.to = in_array(p->dstArray, p->dstPos.x * element, p->dstPos.y, p->dstPos.z);
   } else if (p->dstPtr.ptr) {
-    request.to = in_memory(p->dstPtr.ptr, p->dstPtr.pitch, p->dstPtr.ysize, p->dstPos.x,
-                           p->dstPos.y, p->dstPos.z);
+    request.to = in_memory(p->dstPtr.ptr, p->dstPtr.pitch, p->dstPtr.ysize, p->dstPos.x, p->dstPos.y, p->dstPos.z);
   } else {
     return hipErrorInvalidValue;
   }
@@ -103,20 +96,19 @@ hipError_t copy_request(const HIP_MEMCPY3D* p, CopyRequest& request) {
   if (!p) return hipErrorInvalidValue;
   size_t source_rows = p->srcHeight ? p->srcHeight : p->Height;
   size_t target_rows = p->dstHeight ? p->dstHeight : p->Height;
-  return from_sides({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstPitch,
-                     target_rows, p->dstXInBytes, p->dstY, p->dstZ},
-                    {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcPitch,
-                     source_rows, p->srcXInBytes, p->srcY, p->srcZ},
+  return from_sides({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstPitch, target_rows, p->dstXInBytes,
+                     p->dstY, p->dstZ},
+                    {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcPitch, source_rows, p->srcXInBytes,
+                     p->srcY, p->srcZ},
                     p->WidthInBytes, p->Height, p->Depth, request);
 }
 
 hipError_t copy_request(const hip_Memcpy2D* p, CopyRequest& request) {
   if (!p) return hipErrorInvalidValue;
-  return from_sides({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstPitch,
-                     p->Height, p->dstXInBytes, p->dstY, 0},
-                    {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcPitch,
-                     p->Height, p->srcXInBytes, p->srcY, 0},
-                    p->WidthInBytes, p->Height, 1, request);
+  return from_sides(
+      {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstPitch, p->Height, p->dstXInBytes, p->dstY, 0},
+      {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcPitch, p->Height, p->srcXInBytes, p->srcY, 0},
+      p->WidthInBytes, p->Height, 1, request);
 }
 
 }  // namespace hip

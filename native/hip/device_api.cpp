@@ -19,16 +19,15 @@ namespace hip {
 
 namespace {
 
-template <class T> hipError_t give(T* to, const T& value) {
+template <class T>
+hipError_t give(T* to, const T& value) {
   if (!to) return hipErrorInvalidValue;
   *to = value;
   return hipSuccess;
 }
 
 hipError_t set_device(int index) {
-  if (!device_at(index)) {
-    return runtime().devices.empty() ? hipErrorNoDevice : hipErrorInvalidDevice;
-  }
+  if (!device_at(index)) { return runtime().devices.empty() ? hipErrorNoDevice : hipErrorInvalidDevice; }
   thread_state().device = index;
   return hipSuccess;
 }
@@ -37,14 +36,14 @@ hipError_t set_device(int index) {
 ihipCtx_t* primary_context(int device) {
   static auto* contexts = [] {
     auto* list = new std::vector<ihipCtx_t>;
-    for (size_t i = 0; i < runtime().devices.size(); ++i)
-      list->push_back({static_cast<int>(i), 0, true});
+    for (size_t i = 0; i < runtime().devices.size(); ++i) list->push_back({static_cast<int>(i), 0, true});
     return list;
   }();
   return &(*contexts)[static_cast<size_t>(device)];
 }
 
-template <class From, class To> void copy_shared_fields(const From& from, To& to) {
+template <class From, class To>
+void copy_shared_fields(const From& from, To& to) {
   std::memcpy(to.name, from.name, sizeof to.name);
   std::memcpy(to.gcnArchName, from.gcnArchName, sizeof to.gcnArchName);
   std::memcpy(to.maxThreadsDim, from.maxThreadsDim, sizeof to.maxThreadsDim);
@@ -52,21 +51,52 @@ template <class From, class To> void copy_shared_fields(const From& from, To& to
   std::memcpy(to.maxTexture2D, from.maxTexture2D, sizeof to.maxTexture2D);
   std::memcpy(to.maxTexture3D, from.maxTexture3D, sizeof to.maxTexture3D);
 #define FIELD(name) to.name = from.name
-  FIELD(totalGlobalMem); FIELD(sharedMemPerBlock); FIELD(regsPerBlock); FIELD(warpSize);
-  FIELD(maxThreadsPerBlock); FIELD(clockRate); FIELD(memoryClockRate); FIELD(memoryBusWidth);
-  FIELD(totalConstMem); FIELD(major); FIELD(minor); FIELD(multiProcessorCount);
-  FIELD(l2CacheSize); FIELD(maxThreadsPerMultiProcessor); FIELD(computeMode);
-  FIELD(clockInstructionRate); FIELD(arch); FIELD(concurrentKernels); FIELD(pciDomainID);
-  FIELD(pciBusID); FIELD(pciDeviceID); FIELD(maxSharedMemoryPerMultiProcessor);
-  FIELD(isMultiGpuBoard); FIELD(canMapHostMemory); FIELD(integrated); FIELD(cooperativeLaunch);
-  FIELD(cooperativeMultiDeviceLaunch); FIELD(maxTexture1DLinear); FIELD(maxTexture1D);
-  FIELD(memPitch); FIELD(textureAlignment); FIELD(texturePitchAlignment);
-  FIELD(kernelExecTimeoutEnabled); FIELD(ECCEnabled); FIELD(tccDriver);
-  FIELD(cooperativeMultiDeviceUnmatchedFunc); FIELD(cooperativeMultiDeviceUnmatchedGridDim);
-  FIELD(cooperativeMultiDeviceUnmatchedBlockDim); FIELD(cooperativeMultiDeviceUnmatchedSharedMem);
-  FIELD(isLargeBar); FIELD(asicRevision); FIELD(managedMemory);
-  FIELD(directManagedMemAccessFromHost); FIELD(concurrentManagedAccess);
-  FIELD(pageableMemoryAccess); FIELD(pageableMemoryAccessUsesHostPageTables);
+  FIELD(totalGlobalMem);
+  FIELD(sharedMemPerBlock);
+  FIELD(regsPerBlock);
+  FIELD(warpSize);
+  FIELD(maxThreadsPerBlock);
+  FIELD(clockRate);
+  FIELD(memoryClockRate);
+  FIELD(memoryBusWidth);
+  FIELD(totalConstMem);
+  FIELD(major);
+  FIELD(minor);
+  FIELD(multiProcessorCount);
+  FIELD(l2CacheSize);
+  FIELD(maxThreadsPerMultiProcessor);
+  FIELD(computeMode);
+  FIELD(clockInstructionRate);
+  FIELD(arch);
+  FIELD(concurrentKernels);
+  FIELD(pciDomainID);
+  FIELD(pciBusID);
+  FIELD(pciDeviceID);
+  FIELD(maxSharedMemoryPerMultiProcessor);
+  FIELD(isMultiGpuBoard);
+  FIELD(canMapHostMemory);
+  FIELD(integrated);
+  FIELD(cooperativeLaunch);
+  FIELD(cooperativeMultiDeviceLaunch);
+  FIELD(maxTexture1DLinear);
+  FIELD(maxTexture1D);
+  FIELD(memPitch);
+  FIELD(textureAlignment);
+  FIELD(texturePitchAlignment);
+  FIELD(kernelExecTimeoutEnabled);
+  FIELD(ECCEnabled);
+  FIELD(tccDriver);
+  FIELD(cooperativeMultiDeviceUnmatchedFunc);
+  FIELD(cooperativeMultiDeviceUnmatchedGridDim);
+  FIELD(cooperativeMultiDeviceUnmatchedBlockDim);
+  FIELD(cooperativeMultiDeviceUnmatchedSharedMem);
+  FIELD(isLargeBar);
+  FIELD(asicRevision);
+  FIELD(managedMemory);
+  FIELD(directManagedMemAccessFromHost);
+  FIELD(concurrentManagedAccess);
+  FIELD(pageableMemoryAccess);
+  FIELD(pageableMemoryAccessUsesHostPageTables);
 #undef FIELD
 }
 
@@ -135,8 +165,7 @@ hipError_t hipDeviceGetPCIBusId(char* pciBusId, int len, int index) {
   if (!device) return hipErrorInvalidDevice;
   if (!pciBusId || len < 13) return hipErrorInvalidValue;
   const auto& p = device->properties;
-  std::snprintf(pciBusId, static_cast<size_t>(len), "%04x:%02x:%02x.0", p.pciDomainID, p.pciBusID,
-                p.pciDeviceID);
+  std::snprintf(pciBusId, static_cast<size_t>(len), "%04x:%02x:%02x.0", p.pciDomainID, p.pciBusID, p.pciDeviceID);
   return hipSuccess;
 }
 hipError_t hipDeviceGetByPCIBusId(int* index, const char* pciBusId) {
@@ -192,8 +221,7 @@ hipError_t hipDeviceGetAttribute(int* pi, hipDeviceAttribute_t attr, int deviceI
   *pi = device_attribute(*device, attr, known);
   return known ? hipSuccess : hipErrorInvalidValue;
 }
-hipError_t hipDeviceGetTexture1DLinearMaxWidth(size_t* max_width, const hipChannelFormatDesc* desc,
-                                               int index) {
+hipError_t hipDeviceGetTexture1DLinearMaxWidth(size_t* max_width, const hipChannelFormatDesc* desc, int index) {
   Device* device = device_at(index);
   if (!device) return hipErrorInvalidDevice;
   if (!max_width || !desc) return hipErrorInvalidValue;
@@ -206,15 +234,9 @@ hipError_t hipDeviceReset() {
   if (!device) return runtime().status;
   return synchronize(*device);
 }
-hipError_t hipDeviceSetCacheConfig(hipFuncCache_t) {
-  return current_device() ? hipSuccess : runtime().status;
-}
-hipError_t hipDeviceGetCacheConfig(hipFuncCache_t* cacheConfig) {
-  return give(cacheConfig, hipFuncCachePreferNone);
-}
-hipError_t hipDeviceSetSharedMemConfig(hipSharedMemConfig) {
-  return current_device() ? hipSuccess : runtime().status;
-}
+hipError_t hipDeviceSetCacheConfig(hipFuncCache_t) { return current_device() ? hipSuccess : runtime().status; }
+hipError_t hipDeviceGetCacheConfig(hipFuncCache_t* cacheConfig) { return give(cacheConfig, hipFuncCachePreferNone); }
+hipError_t hipDeviceSetSharedMemConfig(hipSharedMemConfig) { return current_device() ? hipSuccess : runtime().status; }
 hipError_t hipDeviceGetSharedMemConfig(hipSharedMemConfig* pConfig) {
   return give(pConfig, hipSharedMemBankSizeFourByte);
 }
@@ -264,8 +286,7 @@ hipError_t hipDeviceEnablePeerAccess(int peerDeviceId, unsigned int flags) {
   device->peers[index] = true;
   memory_map().each([&](const Allocation& allocation) {
     if (allocation.kind == MemoryKind::Device && allocation.device == peerDeviceId)
-      hsa_amd_agents_allow_access(1, &device->agent, nullptr,
-                                  reinterpret_cast<void*>(allocation.base));
+      hsa_amd_agents_allow_access(1, &device->agent, nullptr, reinterpret_cast<void*>(allocation.base));
   });
   return hipSuccess;
 }
@@ -277,11 +298,9 @@ hipError_t hipDeviceDisablePeerAccess(int peerDeviceId) {
   device->peers[index] = false;
   return hipSuccess;
 }
-hipError_t hipDeviceGetP2PAttribute(int* value, hipDeviceP2PAttr attr, int srcDevice,
-                                    int dstDevice) {
+hipError_t hipDeviceGetP2PAttribute(int* value, hipDeviceP2PAttr attr, int srcDevice, int dstDevice) {
   if (!value) return hipErrorInvalidValue;
-  if (!device_at(srcDevice) || !device_at(dstDevice) || srcDevice == dstDevice)
-    return hipErrorInvalidDevice;
+  if (!device_at(srcDevice) || !device_at(dstDevice) || srcDevice == dstDevice) return hipErrorInvalidDevice;
   switch (attr) {
     case hipDevP2PAttrPerformanceRank: *value = 0; return hipSuccess;
     case hipDevP2PAttrAccessSupported:
@@ -290,10 +309,8 @@ hipError_t hipDeviceGetP2PAttribute(int* value, hipDeviceP2PAttr attr, int srcDe
     default: return hipErrorInvalidValue;
   }
 }
-hipError_t hipExtGetLinkTypeAndHopCount(int device1, int device2, uint32_t* linktype,
-                                        uint32_t* hopcount) {
-  if (!device_at(device1) || !device_at(device2) || device1 == device2)
-    return hipErrorInvalidDevice;
+hipError_t hipExtGetLinkTypeAndHopCount(int device1, int device2, uint32_t* linktype, uint32_t* hopcount) {
+  if (!device_at(device1) || !device_at(device2) || device1 == device2) return hipErrorInvalidDevice;
   if (!linktype || !hopcount) return hipErrorInvalidValue;
   *linktype = HSA_AMD_LINK_INFO_TYPE_XGMI;
   *hopcount = 1;
@@ -344,18 +361,10 @@ hipError_t hipCtxGetCurrent(hipCtx_t* ctx) {
 }
 hipError_t hipCtxGetDevice(hipDevice_t* device) { return hip::hipGetDevice(device); }
 hipError_t hipCtxGetApiVersion(hipCtx_t, unsigned int* apiVersion) { return give(apiVersion, 4u); }
-hipError_t hipCtxGetCacheConfig(hipFuncCache_t* cacheConfig) {
-  return hip::hipDeviceGetCacheConfig(cacheConfig);
-}
-hipError_t hipCtxSetCacheConfig(hipFuncCache_t config) {
-  return hip::hipDeviceSetCacheConfig(config);
-}
-hipError_t hipCtxGetSharedMemConfig(hipSharedMemConfig* config) {
-  return hip::hipDeviceGetSharedMemConfig(config);
-}
-hipError_t hipCtxSetSharedMemConfig(hipSharedMemConfig config) {
-  return hip::hipDeviceSetSharedMemConfig(config);
-}
+hipError_t hipCtxGetCacheConfig(hipFuncCache_t* cacheConfig) { return hip::hipDeviceGetCacheConfig(cacheConfig); }
+hipError_t hipCtxSetCacheConfig(hipFuncCache_t config) { return hip::hipDeviceSetCacheConfig(config); }
+hipError_t hipCtxGetSharedMemConfig(hipSharedMemConfig* config) { return hip::hipDeviceGetSharedMemConfig(config); }
+hipError_t hipCtxSetSharedMemConfig(hipSharedMemConfig config) { return hip::hipDeviceSetSharedMemConfig(config); }
 hipError_t hipCtxGetFlags(unsigned int* flags) { return hip::hipGetDeviceFlags(flags); }
 hipError_t hipCtxEnablePeerAccess(hipCtx_t peerCtx, unsigned int flags) {
   return peerCtx ? hip::hipDeviceEnablePeerAccess(peerCtx->device, flags) : hipErrorInvalidContext;
@@ -389,9 +398,7 @@ hipError_t hipDevicePrimaryCtxGetState(hipDevice_t index, unsigned int* flags, i
 hipError_t hipProfilerStart() { return hipSuccess; }
 hipError_t hipProfilerStop() { return hipSuccess; }
 
-const char* hipApiName(uint32_t id) {
-  return id < static_cast<uint32_t>(ApiId::count) ? kApiNames[id] : "unknown";
-}
+const char* hipApiName(uint32_t id) { return id < static_cast<uint32_t>(ApiId::count) ? kApiNames[id] : "unknown"; }
 
 namespace {
 void* find_api(const std::string& name) {
@@ -402,8 +409,7 @@ void* find_api(const std::string& name) {
 // The name as a program says it: the newest layout of a versioned one, the thread's stream if asked.
 void* look_up(const char* symbol, int version, uint64_t flags) {
   std::string name = symbol;
-  if ((name == "hipGetDeviceProperties" || name == "hipChooseDevice") && version >= 600)
-    name += "R0600";
+  if ((name == "hipGetDeviceProperties" || name == "hipChooseDevice") && version >= 600) name += "R0600";
   if (flags == hipEnablePerThreadDefaultStream)
     if (void* found = find_api(name + "_spt")) return found;
   return find_api(name);
@@ -415,22 +421,20 @@ hipError_t hipGetProcAddress(const char* symbol, void** pfn, int hipVersion, uin
   if (!symbol || !pfn || !*symbol) return hipErrorInvalidValue;
   // Versions come as 600 or, like HIP_VERSION, as 60043482.
   *pfn = look_up(symbol, hipVersion >= 100000 ? hipVersion / 100000 : hipVersion, flags);
-  if (symbolStatus)
-    *symbolStatus = *pfn ? HIP_GET_PROC_ADDRESS_SUCCESS : HIP_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  if (symbolStatus) *symbolStatus = *pfn ? HIP_GET_PROC_ADDRESS_SUCCESS : HIP_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return *pfn ? hipSuccess : hipErrorInvalidValue;
 }
 hipError_t hipGetDriverEntryPoint(const char* symbol, void** funcPtr, unsigned long long flags,
                                   hipDriverEntryPointQueryResult* status) {
   if (!symbol || !funcPtr || !*symbol) return hipErrorInvalidValue;
   *funcPtr = look_up(symbol, 600, flags);
-  if (status)
-    *status = *funcPtr ? hipDriverEntryPointSuccess : hipDriverEntryPointSymbolNotFound;
+  if (status) *status = *funcPtr ? hipDriverEntryPointSuccess : hipDriverEntryPointSymbolNotFound;
   return *funcPtr ? hipSuccess : hipErrorInvalidValue;
 }
 hipError_t hipGetDriverEntryPoint_spt(const char* symbol, void** funcPtr, unsigned long long flags,
                                       hipDriverEntryPointQueryResult* status) {
-  return hip::hipGetDriverEntryPoint(
-      symbol, funcPtr, flags == hipEnableDefault ? hipEnablePerThreadDefaultStream : flags, status);
+  return hip::hipGetDriverEntryPoint(symbol, funcPtr,
+                                     flags == hipEnableDefault ? hipEnablePerThreadDefaultStream : flags, status);
 }
 
 }  // namespace hip

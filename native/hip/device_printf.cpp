@@ -29,7 +29,8 @@ class Words {
   const uint64_t* end_;
 };
 
-template <class T> std::string print(const std::string& specification, T value) {
+template <class T>
+std::string print(const std::string& specification, T value) {
   int size = std::snprintf(nullptr, 0, specification.c_str(), value);
   if (size < 0) return {};
   std::string text(static_cast<size_t>(size) + 1, '\0');
@@ -45,14 +46,12 @@ double as_double(uint64_t word) {
 }
 
 // Integers arrive widened to 64 bits: the length modifier says how much of that counts.
-std::string print_integer(const std::string& flags, const std::string& modifier, char conversion,
-                          uint64_t word) {
+std::string print_integer(const std::string& flags, const std::string& modifier, char conversion, uint64_t word) {
   const bool is_signed = conversion == 'd' || conversion == 'i';
   int bytes = modifier == "hh" ? 1 : modifier == "h" ? 2 : modifier.empty() ? 4 : 8;
   if (bytes < 8) {
     int shift = 64 - 8 * bytes;
-    word = is_signed ? static_cast<uint64_t>(static_cast<int64_t>(word << shift) >> shift)
-                     : word << shift >> shift;
+    word = is_signed ? static_cast<uint64_t>(static_cast<int64_t>(word << shift) >> shift) : word << shift >> shift;
   }
   std::string specification = flags + "ll" + conversion;
   return is_signed ? print(specification, static_cast<long long>(word))
@@ -99,12 +98,20 @@ std::string format_message(const uint64_t* words, size_t count) {
     }
     const char conversion = format[at++];
     switch (conversion) {
-      case 'd': case 'i': case 'u': case 'o': case 'x': case 'X':
-        output += print_integer(flags, modifier, conversion, input.word());
-        break;
-      case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
-        output += print(flags + conversion, as_double(input.word()));
-        break;
+      case 'd':
+      case 'i':
+      case 'u':
+      case 'o':
+      case 'x':
+      case 'X': output += print_integer(flags, modifier, conversion, input.word()); break;
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A': output += print(flags + conversion, as_double(input.word())); break;
       case 'c': output += print(flags + 'c', static_cast<int>(input.word())); break;
       case 's': output += print(flags + 's', input.string().c_str()); break;
       case 'p': output += print(flags + 'p', reinterpret_cast<void*>(input.word())); break;
@@ -137,8 +144,7 @@ PrintfMessages::Output PrintfMessages::handle(uint64_t* words) {
   Message& message = messages_[id];
   message.words.insert(message.words.end(), words + 1, words + 1 + length);
   if (!(descriptor & kEnd)) {
-    words[0] = (descriptor & ((uint64_t{1} << kIdShift) - 1) & ~kBegin) |
-               static_cast<uint64_t>(id) << kIdShift;
+    words[0] = (descriptor & ((uint64_t{1} << kIdShift) - 1) & ~kBegin) | static_cast<uint64_t>(id) << kIdShift;
     return {};
   }
   Output output;

@@ -29,8 +29,10 @@ hipError_t finish(hipError_t status) {
 hipError_t refuse_forked() {
   static std::once_flag said;
   std::call_once(said, [] {
-    std::fputs("rocm-perf: HIP cannot be used in a process forked after HIP was initialised: "
-               "fork first, or start a new program\n", stderr);
+    std::fputs(
+        "rocm-perf: HIP cannot be used in a process forked after HIP was initialised: "
+        "fork first, or start a new program\n",
+        stderr);
   });
   return hipErrorNotInitialized;
 }
@@ -39,8 +41,7 @@ void not_supported(const char* api) {
   static std::mutex mutex;
   static std::set<std::string> said;
   std::lock_guard lock(mutex);
-  if (said.insert(api).second)
-    std::fprintf(stderr, "rocm-perf: %s is not supported on the virtual GPU\n", api);
+  if (said.insert(api).second) std::fprintf(stderr, "rocm-perf: %s is not supported on the virtual GPU\n", api);
 }
 
 TracedCall::TracedCall(ApiId id, const hip_api_argument* arguments, uint32_t count)
@@ -65,9 +66,7 @@ TracedCall::~TracedCall() {
 
 extern "C" {
 
-void rocm_perf_hip_set_hook(const hip_api_hook* hook) {
-  hip::g_hook.store(hook, std::memory_order_release);
-}
+void rocm_perf_hip_set_hook(const hip_api_hook* hook) { hip::g_hook.store(hook, std::memory_order_release); }
 uint64_t rocm_perf_hip_correlation_id() { return hip::thread_state().correlation_id; }
 uint64_t rocm_perf_hip_stream_id() { return hip::thread_state().stream_id; }
 
@@ -83,7 +82,7 @@ __attribute__((constructor)) void load_tool() {
     std::fprintf(stderr, "rocm-perf: ROCM_PERF_HIP_TOOL: %s\n", dlerror());
     return;
   }
-  reinterpret_cast<rocm_perf_hip_tool_function>(found)(
-      rocm_perf_hip_set_hook, rocm_perf_hip_correlation_id, rocm_perf_hip_stream_id);
+  reinterpret_cast<rocm_perf_hip_tool_function>(found)(rocm_perf_hip_set_hook, rocm_perf_hip_correlation_id,
+                                                       rocm_perf_hip_stream_id);
 }
 }  // namespace

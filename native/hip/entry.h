@@ -54,7 +54,8 @@ auto traced(ApiId id, const hip_api_argument* arguments, uint32_t count, F&& bod
   }
 }
 
-template <class T> int format_value(const void* value, char* text, size_t size) {
+template <class T>
+int format_value(const void* value, char* text, size_t size) {
   const T& v = *static_cast<const T*>(value);
   if constexpr (std::is_same_v<T, const char*>) {
     return v ? std::snprintf(text, size, "%s", v) : std::snprintf(text, size, "nullptr");

@@ -84,7 +84,9 @@ constexpr ErrorText kErrors[] = {
     ROW(hipErrorStreamCaptureImplicit, "operation would make the legacy stream depend on a capturing blocking stream"),
     ROW(hipErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
     ROW(hipErrorStreamCaptureWrongThread, "attempt to terminate a thread-local capture sequence from another thread"),
-    ROW(hipErrorGraphExecUpdateFailure, "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update"),
+    ROW(hipErrorGraphExecUpdateFailure,
+        "the graph update was not performed because it included changes which violated constraints specific to "
+        "instantiated graph update"),
     ROW(hipErrorInvalidChannelDescriptor, "invalid channel descriptor"),
     ROW(hipErrorInvalidTexture, "invalid texture"),
     ROW(hipErrorUnknown, "unknown error"),

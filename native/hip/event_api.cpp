@@ -23,8 +23,7 @@ LiveEvents& live_events() {
 // The time of the point, in ticks of the system clock.
 bool time_of(const Event& event, uint64_t& ticks) {
   hsa_amd_profiling_dispatch_time_t time{};
-  if (hsa_amd_profiling_get_dispatch_time(event.device->agent, event.completion->signal, &time) !=
-      HSA_STATUS_SUCCESS)
+  if (hsa_amd_profiling_get_dispatch_time(event.device->agent, event.completion->signal, &time) != HSA_STATUS_SUCCESS)
     return false;
   ticks = event.edge == Event::Edge::Start ? time.start : time.end;
   return true;
@@ -65,23 +64,18 @@ hipError_t wait_event(Stream& stream, Event& event) {
 hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned int flags) {
   Device* device;
   if (hipError_t status = check_device(device)) return status;
-  constexpr unsigned kAllowed = hipEventBlockingSync | hipEventDisableTiming |
-                                hipEventInterprocess | hipEventDisableSystemFence |
-                                hipEventReleaseToDevice | hipEventReleaseToSystem;
+  constexpr unsigned kAllowed = hipEventBlockingSync | hipEventDisableTiming | hipEventInterprocess |
+                                hipEventDisableSystemFence | hipEventReleaseToDevice | hipEventReleaseToSystem;
   if (!event || (flags & ~kAllowed)) return hipErrorInvalidValue;
-  if ((flags & hipEventReleaseToDevice) && (flags & hipEventReleaseToSystem))
-    return hipErrorInvalidValue;
-  if (flags & hipEventInterprocess)
-    return flags & hipEventDisableTiming ? hipErrorNotSupported : hipErrorInvalidValue;
+  if ((flags & hipEventReleaseToDevice) && (flags & hipEventReleaseToSystem)) return hipErrorInvalidValue;
+  if (flags & hipEventInterprocess) return flags & hipEventDisableTiming ? hipErrorNotSupported : hipErrorInvalidValue;
   auto* created = new Event(*device, flags);
   std::lock_guard lock(live_events().mutex);
   live_events().handles.insert(created);
   *event = reinterpret_cast<hipEvent_t>(created);
   return hipSuccess;
 }
-hipError_t hipEventCreate(hipEvent_t* event) {
-  return hip::hipEventCreateWithFlags(event, hipEventDefault);
-}
+hipError_t hipEventCreate(hipEvent_t* event) { return hip::hipEventCreateWithFlags(event, hipEventDefault); }
 
 hipError_t hipEventDestroy(hipEvent_t handle) {
   Event* event = resolve_event(handle);
@@ -95,8 +89,7 @@ hipError_t hipEventDestroy(hipEvent_t handle) {
   return hipSuccess;
 }
 
-hipError_t hipEventRecordWithFlags(hipEvent_t handle, hipStream_t stream_handle,
-                                   unsigned int flags) {
+hipError_t hipEventRecordWithFlags(hipEvent_t handle, hipStream_t stream_handle, unsigned int flags) {
   Stream* stream;
   if (hipError_t status = stream_for_work(stream_handle, stream)) return status;
   if (flags > hipEventRecordExternal) return hipErrorInvalidValue;

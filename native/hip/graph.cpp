@@ -24,8 +24,7 @@ LaunchRequest KernelNode::request() const {
 
 FillRequest MemsetNode::request() const {
   FillRequest fill;
-  fill.to = {params.dst, params.pitch ? params.pitch : params.width * params.elementSize,
-             params.pitch * params.height};
+  fill.to = {params.dst, params.pitch ? params.pitch : params.width * params.elementSize, params.pitch * params.height};
   fill.value = params.value;
   fill.element = params.elementSize;
   fill.width = params.width;
@@ -42,12 +41,8 @@ struct Runner {
 
   hipError_t operator()(const std::monostate&) { return hipSuccess; }
   hipError_t operator()(const KernelNode& node) { return submit_launch(stream, node.request()); }
-  hipError_t operator()(const MemcpyNode& node) {
-    return submit_copy(stream, node.copy, Blocking::No);
-  }
-  hipError_t operator()(const MemsetNode& node) {
-    return submit_fill(stream, node.request(), Blocking::No);
-  }
+  hipError_t operator()(const MemcpyNode& node) { return submit_copy(stream, node.copy, Blocking::No); }
+  hipError_t operator()(const MemsetNode& node) { return submit_fill(stream, node.request(), Blocking::No); }
   hipError_t operator()(const HostNode& node) {
     std::lock_guard lock(stream.device.mutex);
     return stream.host([node](hipError_t status) {
@@ -150,8 +145,7 @@ hipError_t run_graph(hipGraphExec& exec, Stream& stream) { return run_order(exec
 
 }  // namespace hip
 
-hipGraphNode* ihipGraph::add(hipGraphNodeType type, hip::NodeWork work,
-                             std::vector<hipGraphNode*> after) {
+hipGraphNode* ihipGraph::add(hipGraphNodeType type, hip::NodeWork work, std::vector<hipGraphNode*> after) {
   auto node = std::make_unique<hipGraphNode>();
   node->type = type;
   node->graph = this;
@@ -176,14 +170,12 @@ std::unique_ptr<ihipGraph> ihipGraph::clone() const {
     if (auto* kernel = std::get_if<hip::KernelNode>(&made->work)) {
       const auto& source = std::get<hip::KernelNode>(node->work);
       for (void*& pointer : kernel->argument_pointers)
-        pointer = kernel->arguments.data() +
-                  (static_cast<const char*>(pointer) - source.arguments.data());
+        pointer = kernel->arguments.data() + (static_cast<const char*>(pointer) - source.arguments.data());
     }
     copy->clone_of[node.get()] = made;
   }
   for (const auto& node : nodes)
-    for (hipGraphNode* before : node->after)
-      copy->clone_of[node.get()]->after.push_back(copy->clone_of[before]);
+    for (hipGraphNode* before : node->after) copy->clone_of[node.get()]->after.push_back(copy->clone_of[before]);
   for (auto [object, count] : user_objects) {
     hip::retain_user_object(object, count);
     copy->user_objects[object] = count;

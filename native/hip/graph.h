@@ -50,8 +50,8 @@ struct FreeNode {
   void* address = nullptr;
 };
 using HostNode = hipHostNodeParams;
-using NodeWork = std::variant<std::monostate, KernelNode, MemcpyNode, MemsetNode, HostNode,
-                              EventNode, ChildNode, AllocNode, FreeNode>;
+using NodeWork = std::variant<std::monostate, KernelNode, MemcpyNode, MemsetNode, HostNode, EventNode, ChildNode,
+                              AllocNode, FreeNode>;
 
 }  // namespace hip
 
@@ -70,8 +70,7 @@ struct ihipGraph {
   std::map<hipUserObject_t, unsigned> user_objects;
   bool from_capture = false;
 
-  hipGraphNode* add(hipGraphNodeType type, hip::NodeWork work,
-                    std::vector<hipGraphNode*> after = {});
+  hipGraphNode* add(hipGraphNodeType type, hip::NodeWork work, std::vector<hipGraphNode*> after = {});
   bool contains(const hipGraphNode* node) const;
   std::unique_ptr<ihipGraph> clone() const;
   // Each node after what it follows, otherwise in the order of creation; empty if there is a cycle.

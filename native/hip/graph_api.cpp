@@ -15,8 +15,7 @@ namespace {
 std::vector<hipGraphNode*> dependents(const hipGraphNode& node) {
   std::vector<hipGraphNode*> result;
   for (auto& other : node.graph->nodes)
-    if (std::find(other->after.begin(), other->after.end(), &node) != other->after.end())
-      result.push_back(other.get());
+    if (std::find(other->after.begin(), other->after.end(), &node) != other->after.end()) result.push_back(other.get());
   return result;
 }
 
@@ -44,9 +43,9 @@ hipError_t instantiate(hipGraphExec_t* result, hipGraph_t graph, unsigned long l
 }
 
 const char* type_name(hipGraphNodeType type) {
-  constexpr const char* kNames[] = {"KERNEL", "MEMCPY", "MEMSET", "HOST", "GRAPH", "EMPTY",
-                                    "WAIT_EVENT", "EVENT_RECORD", "SEMAPHORE_SIGNAL",
-                                    "SEMAPHORE_WAIT", "MEM_ALLOC", "MEM_FREE"};
+  constexpr const char* kNames[] = {
+      "KERNEL",     "MEMCPY",       "MEMSET",           "HOST",           "GRAPH",     "EMPTY",
+      "WAIT_EVENT", "EVENT_RECORD", "SEMAPHORE_SIGNAL", "SEMAPHORE_WAIT", "MEM_ALLOC", "MEM_FREE"};
   return type <= hipGraphNodeTypeMemFree ? kNames[type] : "OTHER";
 }
 
@@ -67,10 +66,8 @@ hipError_t hipGraphClone(hipGraph_t* pGraphClone, hipGraph_t originalGraph) {
   *pGraphClone = originalGraph->clone().release();
   return hipSuccess;
 }
-hipError_t hipGraphNodeFindInClone(hipGraphNode_t* pNode, hipGraphNode_t originalNode,
-                                   hipGraph_t clonedGraph) {
-  if (!pNode || !originalNode || !clonedGraph || !clonedGraph->original)
-    return hipErrorInvalidValue;
+hipError_t hipGraphNodeFindInClone(hipGraphNode_t* pNode, hipGraphNode_t originalNode, hipGraph_t clonedGraph) {
+  if (!pNode || !originalNode || !clonedGraph || !clonedGraph->original) return hipErrorInvalidValue;
   auto found = clonedGraph->clone_of.find(originalNode);
   if (found == clonedGraph->clone_of.end()) return hipErrorInvalidValue;
   *pNode = found->second;
@@ -79,20 +76,19 @@ hipError_t hipGraphNodeFindInClone(hipGraphNode_t* pNode, hipGraphNode_t origina
 
 // ---- edges ------------------------------------------------------------------------------------------
 
-hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from,
-                                   const hipGraphNode_t* to, size_t numDependencies) {
+hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to,
+                                   size_t numDependencies) {
   if (!graph || (numDependencies && (!from || !to))) return hipErrorInvalidValue;
   for (size_t i = 0; i < numDependencies; ++i) {
-    if (!graph->contains(from[i]) || !graph->contains(to[i]) || from[i] == to[i])
-      return hipErrorInvalidValue;
+    if (!graph->contains(from[i]) || !graph->contains(to[i]) || from[i] == to[i]) return hipErrorInvalidValue;
     auto& after = to[i]->after;
     if (std::find(after.begin(), after.end(), from[i]) != after.end()) return hipErrorInvalidValue;
     after.push_back(from[i]);
   }
   return hipSuccess;
 }
-hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipGraphNode_t* from,
-                                      const hipGraphNode_t* to, size_t numDependencies) {
+hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to,
+                                      size_t numDependencies) {
   if (!graph || (numDependencies && (!from || !to))) return hipErrorInvalidValue;
   for (size_t i = 0; i < numDependencies; ++i) {
     if (!graph->contains(from[i]) || !graph->contains(to[i])) return hipErrorInvalidValue;
@@ -103,8 +99,7 @@ hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipGraphNode_t* fr
   }
   return hipSuccess;
 }
-hipError_t hipGraphGetEdges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to,
-                            size_t* numEdges) {
+hipError_t hipGraphGetEdges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to, size_t* numEdges) {
   if (!graph || !numEdges || (from == nullptr) != (to == nullptr)) return hipErrorInvalidValue;
   std::vector<hipGraphNode*> sources, targets;
   for (auto& node : graph->nodes)
@@ -123,22 +118,19 @@ hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* nodes, size_t* num
   for (auto& node : graph->nodes) list.push_back(node.get());
   return give(list, nodes, numNodes);
 }
-hipError_t hipGraphGetRootNodes(hipGraph_t graph, hipGraphNode_t* pRootNodes,
-                                size_t* pNumRootNodes) {
+hipError_t hipGraphGetRootNodes(hipGraph_t graph, hipGraphNode_t* pRootNodes, size_t* pNumRootNodes) {
   if (!graph) return hipErrorInvalidValue;
   std::vector<hipGraphNode*> list;
   for (auto& node : graph->nodes)
     if (node->after.empty()) list.push_back(node.get());
   return give(list, pRootNodes, pNumRootNodes);
 }
-hipError_t hipGraphNodeGetDependencies(hipGraphNode_t node, hipGraphNode_t* pDependencies,
-                                       size_t* pNumDependencies) {
+hipError_t hipGraphNodeGetDependencies(hipGraphNode_t node, hipGraphNode_t* pDependencies, size_t* pNumDependencies) {
   return node ? give(node->after, pDependencies, pNumDependencies) : hipErrorInvalidValue;
 }
 hipError_t hipGraphNodeGetDependentNodes(hipGraphNode_t node, hipGraphNode_t* pDependentNodes,
                                          size_t* pNumDependentNodes) {
-  return node ? give(dependents(*node), pDependentNodes, pNumDependentNodes)
-              : hipErrorInvalidValue;
+  return node ? give(dependents(*node), pDependentNodes, pNumDependentNodes) : hipErrorInvalidValue;
 }
 hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* pType) {
   if (!node || !pType) return hipErrorInvalidValue;
@@ -153,25 +145,21 @@ hipError_t hipGraphDestroyNode(hipGraphNode_t node) {
     after.erase(std::remove(after.begin(), after.end(), node), after.end());
   }
   auto& nodes = graph->nodes;
-  nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
-                             [&](auto& own) { return own.get() == node; }),
-              nodes.end());
+  nodes.erase(std::remove_if(nodes.begin(), nodes.end(), [&](auto& own) { return own.get() == node; }), nodes.end());
   return hipSuccess;
 }
 
 // ---- executable graphs --------------------------------------------------------------------------------
 
-hipError_t hipGraphInstantiate(hipGraphExec_t* pGraphExec, hipGraph_t graph,
-                               hipGraphNode_t* pErrorNode, char* pLogBuffer, size_t bufferSize) {
+hipError_t hipGraphInstantiate(hipGraphExec_t* pGraphExec, hipGraph_t graph, hipGraphNode_t* pErrorNode,
+                               char* pLogBuffer, size_t bufferSize) {
   if (pErrorNode) *pErrorNode = nullptr;
   if (pLogBuffer && bufferSize) pLogBuffer[0] = '\0';
   return instantiate(pGraphExec, graph, 0);
 }
-hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* pGraphExec, hipGraph_t graph,
-                                        unsigned long long flags) {
-  constexpr unsigned long long kAllowed =
-      hipGraphInstantiateFlagAutoFreeOnLaunch | hipGraphInstantiateFlagUpload |
-      hipGraphInstantiateFlagDeviceLaunch | hipGraphInstantiateFlagUseNodePriority;
+hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* pGraphExec, hipGraph_t graph, unsigned long long flags) {
+  constexpr unsigned long long kAllowed = hipGraphInstantiateFlagAutoFreeOnLaunch | hipGraphInstantiateFlagUpload |
+                                          hipGraphInstantiateFlagDeviceLaunch | hipGraphInstantiateFlagUseNodePriority;
   if (flags & ~kAllowed) return hipErrorInvalidValue;
   if (flags & hipGraphInstantiateFlagDeviceLaunch) return hipErrorNotSupported;
   return instantiate(pGraphExec, graph, flags);
@@ -181,8 +169,7 @@ hipError_t hipGraphInstantiateWithParams(hipGraphExec_t* pGraphExec, hipGraph_t 
   if (!params) return hipErrorInvalidValue;
   params->errNode_out = nullptr;
   hipError_t status = hip::hipGraphInstantiateWithFlags(pGraphExec, graph, params->flags);
-  params->result_out =
-      status == hipSuccess ? hipGraphInstantiateSuccess : hipGraphInstantiateError;
+  params->result_out = status == hipSuccess ? hipGraphInstantiateSuccess : hipGraphInstantiateError;
   return status;
 }
 hipError_t hipGraphExecDestroy(hipGraphExec_t graphExec) {
@@ -212,8 +199,7 @@ hipError_t hipGraphUpload(hipGraphExec_t graphExec, hipStream_t handle) {
   return graphExec ? hipSuccess : hipErrorInvalidValue;
 }
 
-hipError_t hipGraphExecUpdate(hipGraphExec_t hGraphExec, hipGraph_t hGraph,
-                              hipGraphNode_t* hErrorNode_out,
+hipError_t hipGraphExecUpdate(hipGraphExec_t hGraphExec, hipGraph_t hGraph, hipGraphNode_t* hErrorNode_out,
                               hipGraphExecUpdateResult* updateResult_out) {
   if (!hGraphExec || !hGraph || !hErrorNode_out || !updateResult_out) return hipErrorInvalidValue;
   *hErrorNode_out = nullptr;
@@ -223,31 +209,25 @@ hipError_t hipGraphExecUpdate(hipGraphExec_t hGraphExec, hipGraph_t hGraph,
     return hipErrorGraphExecUpdateFailure;
   };
   auto& old_nodes = hGraphExec->graph->nodes;
-  if (old_nodes.size() != hGraph->nodes.size())
-    return fail(nullptr, hipGraphExecUpdateErrorTopologyChanged);
+  if (old_nodes.size() != hGraph->nodes.size()) return fail(nullptr, hipGraphExecUpdateErrorTopologyChanged);
   std::map<const hipGraphNode*, const hipGraphNode*> pairs;
   for (size_t i = 0; i < old_nodes.size(); ++i) pairs[hGraph->nodes[i].get()] = old_nodes[i].get();
   for (size_t i = 0; i < old_nodes.size(); ++i) {
     hipGraphNode* updated = hGraph->nodes[i].get();
     hipGraphNode* current = old_nodes[i].get();
-    if (updated->type != current->type)
-      return fail(updated, hipGraphExecUpdateErrorNodeTypeChanged);
-    if (updated->after.size() != current->after.size())
-      return fail(updated, hipGraphExecUpdateErrorTopologyChanged);
+    if (updated->type != current->type) return fail(updated, hipGraphExecUpdateErrorNodeTypeChanged);
+    if (updated->after.size() != current->after.size()) return fail(updated, hipGraphExecUpdateErrorTopologyChanged);
     for (hipGraphNode* before : updated->after)
-      if (std::find(current->after.begin(), current->after.end(), pairs[before]) ==
-          current->after.end())
+      if (std::find(current->after.begin(), current->after.end(), pairs[before]) == current->after.end())
         return fail(updated, hipGraphExecUpdateErrorTopologyChanged);
   }
   auto replacement = hGraph->clone();
-  for (size_t i = 0; i < old_nodes.size(); ++i)
-    std::swap(old_nodes[i]->work, replacement->nodes[i]->work);
+  for (size_t i = 0; i < old_nodes.size(); ++i) std::swap(old_nodes[i]->work, replacement->nodes[i]->work);
   *updateResult_out = hipGraphExecUpdateSuccess;
   return hipSuccess;
 }
 
-hipError_t hipGraphNodeSetEnabled(hipGraphExec_t hGraphExec, hipGraphNode_t hNode,
-                                  unsigned int isEnabled) {
+hipError_t hipGraphNodeSetEnabled(hipGraphExec_t hGraphExec, hipGraphNode_t hNode, unsigned int isEnabled) {
   if (!hGraphExec || !hNode) return hipErrorInvalidValue;
   auto found = hGraphExec->graph->clone_of.find(hNode);
   if (found == hGraphExec->graph->clone_of.end()) return hipErrorInvalidValue;
@@ -257,8 +237,7 @@ hipError_t hipGraphNodeSetEnabled(hipGraphExec_t hGraphExec, hipGraphNode_t hNod
   found->second->enabled = isEnabled != 0;
   return hipSuccess;
 }
-hipError_t hipGraphNodeGetEnabled(hipGraphExec_t hGraphExec, hipGraphNode_t hNode,
-                                  unsigned int* isEnabled) {
+hipError_t hipGraphNodeGetEnabled(hipGraphExec_t hGraphExec, hipGraphNode_t hNode, unsigned int* isEnabled) {
   if (!hGraphExec || !hNode || !isEnabled) return hipErrorInvalidValue;
   auto found = hGraphExec->graph->clone_of.find(hNode);
   if (found == hGraphExec->graph->clone_of.end()) return hipErrorInvalidValue;

@@ -9,8 +9,8 @@ namespace hip {
 
 namespace {
 
-hipError_t add(hipGraphNode_t* result, hipGraph_t graph, const hipGraphNode_t* dependencies,
-               size_t count, hipGraphNodeType type, NodeWork work) {
+hipError_t add(hipGraphNode_t* result, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
+               hipGraphNodeType type, NodeWork work) {
   if (!result || !graph || (count && !dependencies)) return hipErrorInvalidValue;
   std::vector<hipGraphNode*> after(dependencies, dependencies + count);
   for (hipGraphNode* node : after)
@@ -20,7 +20,10 @@ hipError_t add(hipGraphNode_t* result, hipGraph_t graph, const hipGraphNode_t* d
 }
 
 // The parameters of a node of the wanted kind; null for another kind.
-template <class T> T* part(hipGraphNode* node) { return node ? std::get_if<T>(&node->work) : nullptr; }
+template <class T>
+T* part(hipGraphNode* node) {
+  return node ? std::get_if<T>(&node->work) : nullptr;
+}
 
 // The instantiated counterpart of a node of the original graph.
 hipGraphNode* in_exec(hipGraphExec_t exec, hipGraphNode_t node) {
@@ -29,7 +32,8 @@ hipGraphNode* in_exec(hipGraphExec_t exec, hipGraphNode_t node) {
   return found == exec->graph->clone_of.end() ? nullptr : found->second;
 }
 
-template <class T> hipError_t replace(hipGraphNode* node, hipError_t status, T work) {
+template <class T>
+hipError_t replace(hipGraphNode* node, hipError_t status, T work) {
   if (status != hipSuccess) return status;
   T* target = part<T>(node);
   if (!target) return hipErrorInvalidValue;
@@ -62,30 +66,27 @@ hipError_t kernel_work(const hipKernelNodeParams* p, KernelNode& node) {
   Arguments arguments;
   arguments.pointers = p->kernelParams;
   if (!p->kernelParams && p->extra && !read_extra(p->extra, arguments)) return hipErrorInvalidValue;
-  if (!arguments.pointers && !arguments.packed &&
-      !node.function->metadata->explicit_arguments.empty())
+  if (!arguments.pointers && !arguments.packed && !node.function->metadata->explicit_arguments.empty())
     return hipErrorInvalidValue;
   node.arguments = pack_arguments(*node.function, arguments);
   return check_launch(node.request());
 }
 
-template <class Params> hipError_t copy_work(const Params* p, MemcpyNode& node) {
+template <class Params>
+hipError_t copy_work(const Params* p, MemcpyNode& node) {
   if (hipError_t status = copy_request(p, node.copy)) return status;
   if constexpr (std::is_same_v<Params, hipMemcpy3DParms>) {
     node.params = *p;
   } else {
-    node.params.srcPtr = {node.copy.from.base, node.copy.from.pitch, node.copy.width,
-                          node.copy.height};
-    node.params.dstPtr = {node.copy.to.base, node.copy.to.pitch, node.copy.width,
-                          node.copy.height};
+    node.params.srcPtr = {node.copy.from.base, node.copy.from.pitch, node.copy.width, node.copy.height};
+    node.params.dstPtr = {node.copy.to.base, node.copy.to.pitch, node.copy.width, node.copy.height};
     node.params.extent = {node.copy.width, node.copy.height, node.copy.depth};
     node.params.kind = node.copy.kind;
   }
   return check_copy(node.copy);
 }
 
-hipError_t linear_work(void* dst, const void* src, size_t count, hipMemcpyKind kind,
-                       MemcpyNode& node) {
+hipError_t linear_work(void* dst, const void* src, size_t count, hipMemcpyKind kind, MemcpyNode& node) {
   node.copy = linear_copy(dst, src, count, kind);
   node.params.srcPtr = {const_cast<void*>(src), count, count, 1};
   node.params.dstPtr = {dst, count, count, 1};
@@ -105,22 +106,21 @@ hipError_t symbol_address(const void* symbol, size_t offset, size_t count, void*
   return hipSuccess;
 }
 
-hipError_t to_symbol_work(const void* symbol, const void* src, size_t count, size_t offset,
-                          hipMemcpyKind kind, MemcpyNode& node) {
+hipError_t to_symbol_work(const void* symbol, const void* src, size_t count, size_t offset, hipMemcpyKind kind,
+                          MemcpyNode& node) {
   void* address = nullptr;
   if (hipError_t status = symbol_address(symbol, offset, count, address)) return status;
   return linear_work(address, src, count, kind, node);
 }
-hipError_t from_symbol_work(void* dst, const void* symbol, size_t count, size_t offset,
-                            hipMemcpyKind kind, MemcpyNode& node) {
+hipError_t from_symbol_work(void* dst, const void* symbol, size_t count, size_t offset, hipMemcpyKind kind,
+                            MemcpyNode& node) {
   void* address = nullptr;
   if (hipError_t status = symbol_address(symbol, offset, count, address)) return status;
   return linear_work(dst, address, count, kind, node);
 }
 
 hipError_t fill_work(const hipMemsetParams* p, MemsetNode& node) {
-  if (!p || !p->dst || p->width == 0 ||
-      (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4))
+  if (!p || !p->dst || p->width == 0 || (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4))
     return hipErrorInvalidValue;
   node.params = *p;
   return check_fill(node.request());
@@ -141,19 +141,55 @@ hipError_t event_work(hipEvent_t handle, EventNode& node) {
 hipError_t any_work(hipGraphNodeParams* p, NodeWork& work) {
   hipError_t status = hipErrorInvalidValue;
   switch (p->type) {
-    case hipGraphNodeTypeKernel: { KernelNode n; status = kernel_work(&p->kernel, n); work = std::move(n); break; }
-    case hipGraphNodeTypeMemcpy: { MemcpyNode n; status = copy_work(&p->memcpy.copyParams, n); work = n; break; }
-    case hipGraphNodeTypeMemset: { MemsetNode n; status = fill_work(&p->memset, n); work = n; break; }
-    case hipGraphNodeTypeHost: { HostNode n; status = host_work(&p->host, n); work = n; break; }
+    case hipGraphNodeTypeKernel: {
+      KernelNode n;
+      status = kernel_work(&p->kernel, n);
+      work = std::move(n);
+      break;
+    }
+    case hipGraphNodeTypeMemcpy: {
+      MemcpyNode n;
+      status = copy_work(&p->memcpy.copyParams, n);
+      work = n;
+      break;
+    }
+    case hipGraphNodeTypeMemset: {
+      MemsetNode n;
+      status = fill_work(&p->memset, n);
+      work = n;
+      break;
+    }
+    case hipGraphNodeTypeHost: {
+      HostNode n;
+      status = host_work(&p->host, n);
+      work = n;
+      break;
+    }
     case hipGraphNodeTypeGraph:
       if (!p->graph.graph) break;
       work = ChildNode{p->graph.graph->clone()};
       status = hipSuccess;
       break;
-    case hipGraphNodeTypeWaitEvent: { EventNode n; status = event_work(p->eventWait.event, n); work = n; break; }
-    case hipGraphNodeTypeEventRecord: { EventNode n; status = event_work(p->eventRecord.event, n); work = n; break; }
-    case hipGraphNodeTypeEmpty: work = std::monostate{}; status = hipSuccess; break;
-    case hipGraphNodeTypeMemFree: work = FreeNode{p->free.dptr}; status = hipSuccess; break;
+    case hipGraphNodeTypeWaitEvent: {
+      EventNode n;
+      status = event_work(p->eventWait.event, n);
+      work = n;
+      break;
+    }
+    case hipGraphNodeTypeEventRecord: {
+      EventNode n;
+      status = event_work(p->eventRecord.event, n);
+      work = n;
+      break;
+    }
+    case hipGraphNodeTypeEmpty:
+      work = std::monostate{};
+      status = hipSuccess;
+      break;
+    case hipGraphNodeTypeMemFree:
+      work = FreeNode{p->free.dptr};
+      status = hipSuccess;
+      break;
     default: break;
   }
   return status;
@@ -161,23 +197,19 @@ hipError_t any_work(hipGraphNodeParams* p, NodeWork& work) {
 
 }  // namespace
 
-hipError_t hipGraphAddEmptyNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                const hipGraphNode_t* pDependencies, size_t numDependencies) {
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeEmpty,
-             std::monostate{});
+hipError_t hipGraphAddEmptyNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                                size_t numDependencies) {
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeEmpty, std::monostate{});
 }
 
-hipError_t hipGraphAddNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                           const hipGraphNode_t* pDependencies, size_t numDependencies,
-                           hipGraphNodeParams* nodeParams) {
+hipError_t hipGraphAddNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                           size_t numDependencies, hipGraphNodeParams* nodeParams) {
   if (!nodeParams) return hipErrorInvalidValue;
   if (nodeParams->type == hipGraphNodeTypeMemAlloc)
-    return hip::hipGraphAddMemAllocNode(pGraphNode, graph, pDependencies, numDependencies,
-                                        &nodeParams->alloc);
+    return hip::hipGraphAddMemAllocNode(pGraphNode, graph, pDependencies, numDependencies, &nodeParams->alloc);
   NodeWork work;
   if (hipError_t status = any_work(nodeParams, work)) return status;
-  hipError_t status = add(pGraphNode, graph, pDependencies, numDependencies, nodeParams->type,
-                          std::move(work));
+  hipError_t status = add(pGraphNode, graph, pDependencies, numDependencies, nodeParams->type, std::move(work));
   if (status == hipSuccess)
     if (auto* kernel = part<KernelNode>(*pGraphNode)) point_at_arguments(*kernel);
   return status;
@@ -190,27 +222,27 @@ hipError_t hipGraphNodeSetParams(hipGraphNode_t node, hipGraphNodeParams* nodePa
   if (auto* kernel = part<KernelNode>(node)) point_at_arguments(*kernel);
   return hipSuccess;
 }
-hipError_t hipGraphExecNodeSetParams(hipGraphExec_t graphExec, hipGraphNode_t node,
-                                     hipGraphNodeParams* nodeParams) {
+hipError_t hipGraphExecNodeSetParams(hipGraphExec_t graphExec, hipGraphNode_t node, hipGraphNodeParams* nodeParams) {
   return hip::hipGraphNodeSetParams(in_exec(graphExec, node), nodeParams);
 }
 
 // ---- kernels ------------------------------------------------------------------------------------------
 
-hipError_t hipGraphAddKernelNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                 const hipGraphNode_t* pDependencies, size_t numDependencies,
-                                 const hipKernelNodeParams* pNodeParams) {
+hipError_t hipGraphAddKernelNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                                 size_t numDependencies, const hipKernelNodeParams* pNodeParams) {
   KernelNode work;
   if (hipError_t status = kernel_work(pNodeParams, work)) return status;
-  hipError_t status = add(pGraphNode, graph, pDependencies, numDependencies,
-                          hipGraphNodeTypeKernel, std::move(work));
+  hipError_t status = add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeKernel, std::move(work));
   if (status == hipSuccess) point_at_arguments(*part<KernelNode>(*pGraphNode));
   return status;
 }
 hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, hipKernelNodeParams* pNodeParams) {
   KernelNode* kernel = part<KernelNode>(node);
   if (!kernel || !pNodeParams) return hipErrorInvalidValue;
-  *pNodeParams = {kernel->block, nullptr, const_cast<void*>(kernel->host), kernel->grid,
+  *pNodeParams = {kernel->block,
+                  nullptr,
+                  const_cast<void*>(kernel->host),
+                  kernel->grid,
                   kernel->argument_pointers.data(),
                   static_cast<unsigned int>(kernel->dynamic_shared)};
   return hipSuccess;
@@ -261,9 +293,8 @@ hipError_t hipGraphKernelNodeCopyAttributes(hipGraphNode_t hSrc, hipGraphNode_t 
 
 // ---- copies -------------------------------------------------------------------------------------------
 
-hipError_t hipGraphAddMemcpyNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                 const hipGraphNode_t* pDependencies, size_t numDependencies,
-                                 const hipMemcpy3DParms* pCopyParams) {
+hipError_t hipGraphAddMemcpyNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                                 size_t numDependencies, const hipMemcpy3DParms* pCopyParams) {
   MemcpyNode work;
   if (hipError_t status = copy_work(pCopyParams, work)) return status;
   return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
@@ -283,72 +314,61 @@ hipError_t hipGraphExecMemcpyNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNo
                                            hipMemcpy3DParms* pNodeParams) {
   return hip::hipGraphMemcpyNodeSetParams(in_exec(hGraphExec, node), pNodeParams);
 }
-hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                   const hipGraphNode_t* pDependencies, size_t numDependencies,
-                                   void* dst, const void* src, size_t count, hipMemcpyKind kind) {
+hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                                   size_t numDependencies, void* dst, const void* src, size_t count,
+                                   hipMemcpyKind kind) {
   MemcpyNode work;
   if (hipError_t status = linear_work(dst, src, count, kind, work)) return status;
   return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
 }
-hipError_t hipGraphMemcpyNodeSetParams1D(hipGraphNode_t node, void* dst, const void* src,
-                                         size_t count, hipMemcpyKind kind) {
+hipError_t hipGraphMemcpyNodeSetParams1D(hipGraphNode_t node, void* dst, const void* src, size_t count,
+                                         hipMemcpyKind kind) {
   MemcpyNode work;
   hipError_t status = linear_work(dst, src, count, kind, work);
   return replace(node, status, work);
 }
-hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t hGraphExec, hipGraphNode_t node,
-                                             void* dst, const void* src, size_t count,
-                                             hipMemcpyKind kind) {
+hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t hGraphExec, hipGraphNode_t node, void* dst, const void* src,
+                                             size_t count, hipMemcpyKind kind) {
   return hip::hipGraphMemcpyNodeSetParams1D(in_exec(hGraphExec, node), dst, src, count, kind);
 }
 hipError_t hipGraphAddMemcpyNodeToSymbol(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                         const hipGraphNode_t* pDependencies,
-                                         size_t numDependencies, const void* symbol,
-                                         const void* src, size_t count, size_t offset,
+                                         const hipGraphNode_t* pDependencies, size_t numDependencies,
+                                         const void* symbol, const void* src, size_t count, size_t offset,
                                          hipMemcpyKind kind) {
   MemcpyNode work;
   if (hipError_t status = to_symbol_work(symbol, src, count, offset, kind, work)) return status;
   return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
 }
-hipError_t hipGraphMemcpyNodeSetParamsToSymbol(hipGraphNode_t node, const void* symbol,
-                                               const void* src, size_t count, size_t offset,
-                                               hipMemcpyKind kind) {
+hipError_t hipGraphMemcpyNodeSetParamsToSymbol(hipGraphNode_t node, const void* symbol, const void* src, size_t count,
+                                               size_t offset, hipMemcpyKind kind) {
   MemcpyNode work;
   hipError_t status = to_symbol_work(symbol, src, count, offset, kind, work);
   return replace(node, status, work);
 }
-hipError_t hipGraphExecMemcpyNodeSetParamsToSymbol(hipGraphExec_t hGraphExec, hipGraphNode_t node,
-                                                   const void* symbol, const void* src,
-                                                   size_t count, size_t offset,
-                                                   hipMemcpyKind kind) {
-  return hip::hipGraphMemcpyNodeSetParamsToSymbol(in_exec(hGraphExec, node), symbol, src, count,
-                                                  offset, kind);
+hipError_t hipGraphExecMemcpyNodeSetParamsToSymbol(hipGraphExec_t hGraphExec, hipGraphNode_t node, const void* symbol,
+                                                   const void* src, size_t count, size_t offset, hipMemcpyKind kind) {
+  return hip::hipGraphMemcpyNodeSetParamsToSymbol(in_exec(hGraphExec, node), symbol, src, count, offset, kind);
 }
 hipError_t hipGraphAddMemcpyNodeFromSymbol(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                           const hipGraphNode_t* pDependencies,
-                                           size_t numDependencies, void* dst, const void* symbol,
-                                           size_t count, size_t offset, hipMemcpyKind kind) {
+                                           const hipGraphNode_t* pDependencies, size_t numDependencies, void* dst,
+                                           const void* symbol, size_t count, size_t offset, hipMemcpyKind kind) {
   MemcpyNode work;
   if (hipError_t status = from_symbol_work(dst, symbol, count, offset, kind, work)) return status;
   return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
 }
-hipError_t hipGraphMemcpyNodeSetParamsFromSymbol(hipGraphNode_t node, void* dst,
-                                                 const void* symbol, size_t count, size_t offset,
-                                                 hipMemcpyKind kind) {
+hipError_t hipGraphMemcpyNodeSetParamsFromSymbol(hipGraphNode_t node, void* dst, const void* symbol, size_t count,
+                                                 size_t offset, hipMemcpyKind kind) {
   MemcpyNode work;
   hipError_t status = from_symbol_work(dst, symbol, count, offset, kind, work);
   return replace(node, status, work);
 }
-hipError_t hipGraphExecMemcpyNodeSetParamsFromSymbol(hipGraphExec_t hGraphExec,
-                                                     hipGraphNode_t node, void* dst,
-                                                     const void* symbol, size_t count,
-                                                     size_t offset, hipMemcpyKind kind) {
-  return hip::hipGraphMemcpyNodeSetParamsFromSymbol(in_exec(hGraphExec, node), dst, symbol, count,
-                                                    offset, kind);
+hipError_t hipGraphExecMemcpyNodeSetParamsFromSymbol(hipGraphExec_t hGraphExec, hipGraphNode_t node, void* dst,
+                                                     const void* symbol, size_t count, size_t offset,
+                                                     hipMemcpyKind kind) {
+  return hip::hipGraphMemcpyNodeSetParamsFromSymbol(in_exec(hGraphExec, node), dst, symbol, count, offset, kind);
 }
-hipError_t hipDrvGraphAddMemcpyNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph,
-                                    const hipGraphNode_t* dependencies, size_t numDependencies,
-                                    const HIP_MEMCPY3D* copyParams, hipCtx_t) {
+hipError_t hipDrvGraphAddMemcpyNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph, const hipGraphNode_t* dependencies,
+                                    size_t numDependencies, const HIP_MEMCPY3D* copyParams, hipCtx_t) {
   MemcpyNode work;
   if (hipError_t status = copy_work(copyParams, work)) return status;
   return add(phGraphNode, hGraph, dependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
@@ -381,18 +401,15 @@ hipError_t hipDrvGraphExecMemcpyNodeSetParams(hipGraphExec_t hGraphExec, hipGrap
 
 // ---- fills --------------------------------------------------------------------------------------------
 
-hipError_t hipGraphAddMemsetNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                 const hipGraphNode_t* pDependencies, size_t numDependencies,
-                                 const hipMemsetParams* pMemsetParams) {
+hipError_t hipGraphAddMemsetNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                                 size_t numDependencies, const hipMemsetParams* pMemsetParams) {
   MemsetNode work;
   if (hipError_t status = fill_work(pMemsetParams, work)) return status;
   return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemset, work);
 }
-hipError_t hipDrvGraphAddMemsetNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph,
-                                    const hipGraphNode_t* dependencies, size_t numDependencies,
-                                    const hipMemsetParams* memsetParams, hipCtx_t) {
-  return hip::hipGraphAddMemsetNode(phGraphNode, hGraph, dependencies, numDependencies,
-                                    memsetParams);
+hipError_t hipDrvGraphAddMemsetNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph, const hipGraphNode_t* dependencies,
+                                    size_t numDependencies, const hipMemsetParams* memsetParams, hipCtx_t) {
+  return hip::hipGraphAddMemsetNode(phGraphNode, hGraph, dependencies, numDependencies, memsetParams);
 }
 hipError_t hipGraphMemsetNodeGetParams(hipGraphNode_t node, hipMemsetParams* pNodeParams) {
   MemsetNode* fill = part<MemsetNode>(node);
@@ -416,9 +433,8 @@ hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t hGraphExec, hipGrap
 
 // ---- host functions, events, child graphs ----------------------------------------------------------------
 
-hipError_t hipGraphAddHostNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                               const hipGraphNode_t* pDependencies, size_t numDependencies,
-                               const hipHostNodeParams* pNodeParams) {
+hipError_t hipGraphAddHostNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                               size_t numDependencies, const hipHostNodeParams* pNodeParams) {
   HostNode work;
   if (hipError_t status = host_work(pNodeParams, work)) return status;
   return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeHost, work);
@@ -439,16 +455,14 @@ hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode
   return hip::hipGraphHostNodeSetParams(in_exec(hGraphExec, node), pNodeParams);
 }
 
-hipError_t hipGraphAddEventRecordNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                      const hipGraphNode_t* pDependencies, size_t numDependencies,
-                                      hipEvent_t event) {
+hipError_t hipGraphAddEventRecordNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                                      size_t numDependencies, hipEvent_t event) {
   EventNode work;
   if (hipError_t status = event_work(event, work)) return status;
   return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeEventRecord, work);
 }
-hipError_t hipGraphAddEventWaitNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                    const hipGraphNode_t* pDependencies, size_t numDependencies,
-                                    hipEvent_t event) {
+hipError_t hipGraphAddEventWaitNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                                    size_t numDependencies, hipEvent_t event) {
   EventNode work;
   if (hipError_t status = event_work(event, work)) return status;
   return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeWaitEvent, work);
@@ -474,8 +488,7 @@ hipError_t hipGraphEventRecordNodeGetEvent(hipGraphNode_t node, hipEvent_t* even
 hipError_t hipGraphEventRecordNodeSetEvent(hipGraphNode_t node, hipEvent_t event) {
   return set_event(node, hipGraphNodeTypeEventRecord, event);
 }
-hipError_t hipGraphExecEventRecordNodeSetEvent(hipGraphExec_t hGraphExec, hipGraphNode_t hNode,
-                                               hipEvent_t event) {
+hipError_t hipGraphExecEventRecordNodeSetEvent(hipGraphExec_t hGraphExec, hipGraphNode_t hNode, hipEvent_t event) {
   return set_event(in_exec(hGraphExec, hNode), hipGraphNodeTypeEventRecord, event);
 }
 hipError_t hipGraphEventWaitNodeGetEvent(hipGraphNode_t node, hipEvent_t* event_out) {
@@ -484,17 +497,14 @@ hipError_t hipGraphEventWaitNodeGetEvent(hipGraphNode_t node, hipEvent_t* event_
 hipError_t hipGraphEventWaitNodeSetEvent(hipGraphNode_t node, hipEvent_t event) {
   return set_event(node, hipGraphNodeTypeWaitEvent, event);
 }
-hipError_t hipGraphExecEventWaitNodeSetEvent(hipGraphExec_t hGraphExec, hipGraphNode_t hNode,
-                                             hipEvent_t event) {
+hipError_t hipGraphExecEventWaitNodeSetEvent(hipGraphExec_t hGraphExec, hipGraphNode_t hNode, hipEvent_t event) {
   return set_event(in_exec(hGraphExec, hNode), hipGraphNodeTypeWaitEvent, event);
 }
 
-hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                     const hipGraphNode_t* pDependencies, size_t numDependencies,
-                                     hipGraph_t childGraph) {
+hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                                     size_t numDependencies, hipGraph_t childGraph) {
   if (!childGraph || childGraph == graph) return hipErrorInvalidValue;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeGraph,
-             ChildNode{childGraph->clone()});
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeGraph, ChildNode{childGraph->clone()});
 }
 hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* pGraph) {
   ChildNode* child = part<ChildNode>(node);
@@ -502,28 +512,23 @@ hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* pGrap
   *pGraph = child->graph.get();
   return hipSuccess;
 }
-hipError_t hipGraphExecChildGraphNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node,
-                                               hipGraph_t childGraph) {
+hipError_t hipGraphExecChildGraphNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node, hipGraph_t childGraph) {
   ChildNode* child = part<ChildNode>(in_exec(hGraphExec, node));
-  if (!child || !childGraph || child->graph->nodes.size() != childGraph->nodes.size())
-    return hipErrorInvalidValue;
+  if (!child || !childGraph || child->graph->nodes.size() != childGraph->nodes.size()) return hipErrorInvalidValue;
   child->graph = childGraph->clone();
   return hipSuccess;
 }
 
 // ---- memory ---------------------------------------------------------------------------------------------
 
-hipError_t hipGraphAddMemAllocNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                   const hipGraphNode_t* pDependencies, size_t numDependencies,
-                                   hipMemAllocNodeParams* pNodeParams) {
-  if (!pNodeParams || pNodeParams->bytesize == 0 ||
-      pNodeParams->poolProps.location.type != hipMemLocationTypeDevice)
+hipError_t hipGraphAddMemAllocNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                                   size_t numDependencies, hipMemAllocNodeParams* pNodeParams) {
+  if (!pNodeParams || pNodeParams->bytesize == 0 || pNodeParams->poolProps.location.type != hipMemLocationTypeDevice)
     return hipErrorInvalidValue;
   Device* device = device_at(pNodeParams->poolProps.location.id);
   if (!device) return hipErrorInvalidDevice;
   void* address = nullptr;
-  if (hipError_t status = allocate_device(*device, pNodeParams->bytesize, 0, &address))
-    return status;
+  if (hipError_t status = allocate_device(*device, pNodeParams->bytesize, 0, &address)) return status;
   pNodeParams->dptr = address;
   AllocNode work;
   work.params = *pNodeParams;
@@ -540,16 +545,13 @@ hipError_t hipGraphMemAllocNodeGetParams(hipGraphNode_t node, hipMemAllocNodePar
   *pNodeParams = allocation->params;
   return hipSuccess;
 }
-hipError_t hipGraphAddMemFreeNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                  const hipGraphNode_t* pDependencies, size_t numDependencies,
-                                  void* dev_ptr) {
+hipError_t hipGraphAddMemFreeNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
+                                  size_t numDependencies, void* dev_ptr) {
   if (!dev_ptr) return hipErrorInvalidValue;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemFree,
-             FreeNode{dev_ptr});
+  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemFree, FreeNode{dev_ptr});
 }
-hipError_t hipDrvGraphAddMemFreeNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph,
-                                     const hipGraphNode_t* dependencies, size_t numDependencies,
-                                     hipDeviceptr_t dptr) {
+hipError_t hipDrvGraphAddMemFreeNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph, const hipGraphNode_t* dependencies,
+                                     size_t numDependencies, hipDeviceptr_t dptr) {
   return hip::hipGraphAddMemFreeNode(phGraphNode, hGraph, dependencies, numDependencies, dptr);
 }
 hipError_t hipGraphMemFreeNodeGetParams(hipGraphNode_t node, void* dev_ptr) {
@@ -569,8 +571,6 @@ hipError_t hipDeviceSetGraphMemAttribute(int device, hipGraphMemAttributeType at
   const bool high = attr == hipGraphMemAttrUsedMemHigh || attr == hipGraphMemAttrReservedMemHigh;
   return value && high ? hipSuccess : hipErrorInvalidValue;
 }
-hipError_t hipDeviceGraphMemTrim(int device) {
-  return device_at(device) ? hipSuccess : hipErrorInvalidDevice;
-}
+hipError_t hipDeviceGraphMemTrim(int device) { return device_at(device) ? hipSuccess : hipErrorInvalidDevice; }
 
 }  // namespace hip

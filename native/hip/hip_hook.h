@@ -42,8 +42,7 @@ HIP_HOOK_API uint64_t rocm_perf_hip_stream_id(void);
 /* When it is loaded, libamdhip64 opens the library named by ROCM_PERF_HIP_TOOL and calls its
  * rocm_perf_hip_tool with the three functions above, so that a tool sees the very first call. */
 typedef void (*rocm_perf_hip_tool_function)(void (*set_hook)(const hip_api_hook* hook),
-                                            uint64_t (*correlation_id)(void),
-                                            uint64_t (*stream_id)(void));
+                                            uint64_t (*correlation_id)(void), uint64_t (*stream_id)(void));
 #undef HIP_HOOK_API
 
 #ifdef __cplusplus

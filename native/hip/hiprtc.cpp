@@ -88,8 +88,8 @@ std::string name_expressions(const _hiprtcProgram& program) {
   for (size_t i = 0; i < program.expressions.size(); ++i) {
     std::string expression = program.expressions[i];
     if (expression.find('&') == std::string::npos) expression = "&" + expression;
-    text += "extern \"C\" __attribute__((device, used)) const void* " + std::string(kNamePrefix) +
-            std::to_string(i) + " = (const void*)(" + expression + ");\n";
+    text += "extern \"C\" __attribute__((device, used)) const void* " + std::string(kNamePrefix) + std::to_string(i) +
+            " = (const void*)(" + expression + ");\n";
   }
   return text;
 }
@@ -120,8 +120,7 @@ const char* hiprtcGetErrorString(hiprtcResult result) {
     case HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE: return "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE";
     case HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION:
       return "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION";
-    case HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION:
-      return "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION";
+    case HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION: return "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION";
     case HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID: return "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID";
     case HIPRTC_ERROR_INTERNAL_ERROR: return "HIPRTC_ERROR_INTERNAL_ERROR";
     case HIPRTC_ERROR_LINKING: return "HIPRTC_ERROR_LINKING";
@@ -136,9 +135,8 @@ hiprtcResult hiprtcVersion(int* major, int* minor) {
   return HIPRTC_SUCCESS;
 }
 
-hiprtcResult hiprtcCreateProgram(hiprtcProgram* prog, const char* src, const char* name,
-                                 int numHeaders, const char* const* headers,
-                                 const char* const* includeNames) {
+hiprtcResult hiprtcCreateProgram(hiprtcProgram* prog, const char* src, const char* name, int numHeaders,
+                                 const char* const* headers, const char* const* includeNames) {
   if (!prog || !src || numHeaders < 0 || (numHeaders > 0 && (!headers || !includeNames)))
     return HIPRTC_ERROR_INVALID_INPUT;
   auto* program = new _hiprtcProgram;
@@ -169,8 +167,7 @@ hiprtcResult hiprtcAddNameExpression(hiprtcProgram prog, const char* name_expres
   return HIPRTC_SUCCESS;
 }
 
-hiprtcResult hiprtcCompileProgram(hiprtcProgram prog, int numOptions,
-                                  const char* const* options) {
+hiprtcResult hiprtcCompileProgram(hiprtcProgram prog, int numOptions, const char* const* options) {
   if (!prog || numOptions < 0 || (numOptions > 0 && !options)) return HIPRTC_ERROR_INVALID_INPUT;
   TemporaryFolder folder;
   if (folder.path.empty()) return HIPRTC_ERROR_INTERNAL_ERROR;
@@ -180,8 +177,8 @@ hiprtcResult hiprtcCompileProgram(hiprtcProgram prog, int numOptions,
   {
     // hiprtc programs use the device API without including it.
     std::ofstream file(source, std::ios::binary);
-    file << "#include <hip/hip_runtime.h>\n#line 1 \"" << prog->name << "\"\n" << prog->source
-         << name_expressions(*prog);
+    file << "#include <hip/hip_runtime.h>\n#line 1 \"" << prog->name << "\"\n"
+         << prog->source << name_expressions(*prog);
     if (!file) return HIPRTC_ERROR_INTERNAL_ERROR;
   }
   std::vector<std::string> command = compiler();
@@ -192,9 +189,8 @@ hiprtcResult hiprtcCompileProgram(hiprtcProgram prog, int numOptions,
     std::string option = options[i] ? options[i] : "";
     for (const char* spelling : {"--gpu-architecture=", "-arch=", "--offload-arch="})
       if (option.rfind(spelling, 0) == 0) target = option.substr(std::strlen(spelling));
-    const bool ours = option.empty() || option.rfind("--gpu-architecture=", 0) == 0 ||
-                      option.rfind("-arch=", 0) == 0 || option.rfind("--offload-arch=", 0) == 0 ||
-                      option == "-fgpu-rdc" || option == "--rdc=true";
+    const bool ours = option.empty() || option.rfind("--gpu-architecture=", 0) == 0 || option.rfind("-arch=", 0) == 0 ||
+                      option.rfind("--offload-arch=", 0) == 0 || option == "-fgpu-rdc" || option == "--rdc=true";
     if (!ours) command.push_back(option);
   }
   if (target.empty()) target = default_target();
@@ -206,8 +202,7 @@ hiprtcResult hiprtcCompileProgram(hiprtcProgram prog, int numOptions,
   ProcessResult result = run_process(command);
   prog->log = result.output;
   if (!result.started) {
-    prog->log = "cannot start the compiler " + command[0] +
-                " (ROCM_PERF_HIPCC names it): " + result.output;
+    prog->log = "cannot start the compiler " + command[0] + " (ROCM_PERF_HIPCC names it): " + result.output;
     return HIPRTC_ERROR_INTERNAL_ERROR;
   }
   if (result.exit_code != 0) return HIPRTC_ERROR_COMPILATION;
@@ -216,11 +211,9 @@ hiprtcResult hiprtcCompileProgram(hiprtcProgram prog, int numOptions,
   if (!prog->expressions.empty()) {
     codeobject::Image image;
     std::string why;
-    if (select_image(prog->code.data(), prog->code.size(), target, image, why) !=
-        codeobject::BundleStatus::Found)
+    if (select_image(prog->code.data(), prog->code.size(), target, image, why) != codeobject::BundleStatus::Found)
       return HIPRTC_ERROR_INTERNAL_ERROR;
-    const auto object = codeobject::elf::parse(
-        {reinterpret_cast<const uint8_t*>(image.data), image.size}, why);
+    const auto object = codeobject::elf::parse({reinterpret_cast<const uint8_t*>(image.data), image.size}, why);
     if (!object) return HIPRTC_ERROR_INTERNAL_ERROR;
     for (size_t i = 0; i < prog->expressions.size(); ++i) {
       std::string symbol(object->pointed_to_by(kNamePrefix + std::to_string(i)));
@@ -232,8 +225,7 @@ hiprtcResult hiprtcCompileProgram(hiprtcProgram prog, int numOptions,
   return HIPRTC_SUCCESS;
 }
 
-hiprtcResult hiprtcGetLoweredName(hiprtcProgram prog, const char* name_expression,
-                                  const char** lowered_name) {
+hiprtcResult hiprtcGetLoweredName(hiprtcProgram prog, const char* name_expression, const char** lowered_name) {
   if (!prog || !name_expression || !lowered_name) return HIPRTC_ERROR_INVALID_INPUT;
   if (!prog->compiled) return HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION;
   auto found = prog->lowered.find(name_expression);
@@ -264,15 +256,12 @@ hiprtcResult hiprtcGetCode(hiprtcProgram prog, char* code) {
 // Bitcode and its linker need LLVM in the process; there is none.
 hiprtcResult hiprtcGetBitcodeSize(hiprtcProgram, size_t*) { return HIPRTC_ERROR_INVALID_PROGRAM; }
 hiprtcResult hiprtcGetBitcode(hiprtcProgram, char*) { return HIPRTC_ERROR_INVALID_PROGRAM; }
-hiprtcResult hiprtcLinkCreate(unsigned int, hipJitOption*, void**, hiprtcLinkState*) {
+hiprtcResult hiprtcLinkCreate(unsigned int, hipJitOption*, void**, hiprtcLinkState*) { return HIPRTC_ERROR_LINKING; }
+hiprtcResult hiprtcLinkAddFile(hiprtcLinkState, hipJitInputType, const char*, unsigned int, hipJitOption*, void**) {
   return HIPRTC_ERROR_LINKING;
 }
-hiprtcResult hiprtcLinkAddFile(hiprtcLinkState, hipJitInputType, const char*, unsigned int,
+hiprtcResult hiprtcLinkAddData(hiprtcLinkState, hipJitInputType, void*, size_t, const char*, unsigned int,
                                hipJitOption*, void**) {
-  return HIPRTC_ERROR_LINKING;
-}
-hiprtcResult hiprtcLinkAddData(hiprtcLinkState, hipJitInputType, void*, size_t, const char*,
-                               unsigned int, hipJitOption*, void**) {
   return HIPRTC_ERROR_LINKING;
 }
 hiprtcResult hiprtcLinkComplete(hiprtcLinkState, void**, size_t*) { return HIPRTC_ERROR_LINKING; }

@@ -26,8 +26,8 @@ class Listener {
     const uint64_t slice = runtime().timestamp_hz / 1000;
     hsa_signal_value_t seen = 0;
     for (;;) {
-      hsa_signal_value_t now = hsa_signal_wait_scacquire(
-          buffer_->doorbell, HSA_SIGNAL_CONDITION_NE, seen, slice, HSA_WAIT_STATE_BLOCKED);
+      hsa_signal_value_t now =
+          hsa_signal_wait_scacquire(buffer_->doorbell, HSA_SIGNAL_CONDITION_NE, seen, slice, HSA_WAIT_STATE_BLOCKED);
       seen = now;
       serve();
     }
@@ -60,14 +60,11 @@ class Listener {
         if (!output.complete) break;
         FILE* stream = output.to_stderr ? stderr : stdout;
         std::fwrite(output.text.data(), 1, output.text.size(), stream);
-        if (output.text.find("Device-side assertion") != std::string::npos)
-          device_.assert_seen.store(true);
+        if (output.text.find("Device-side assertion") != std::string::npos) device_.assert_seen.store(true);
         break;
       }
       case kDeviceMemory: words[0] = words[0] ? release(words[0]) : allocate(words[1]); break;
-      default:
-        not_supported("a hostcall service this runtime does not know");
-        words[0] = words[1] = 0;
+      default: not_supported("a hostcall service this runtime does not know"); words[0] = words[1] = 0;
     }
   }
 
@@ -75,8 +72,7 @@ class Listener {
     constexpr uint64_t kSlab = 2 << 20;  // the device library finds a slab by masking addresses
     void* block = nullptr;
     const uint64_t padding = size == kSlab ? kSlab : 0;
-    if (size == 0 || hsa_amd_memory_pool_allocate(device_.coarse, size + padding, 0, &block) !=
-                         HSA_STATUS_SUCCESS)
+    if (size == 0 || hsa_amd_memory_pool_allocate(device_.coarse, size + padding, 0, &block) != HSA_STATUS_SUCCESS)
       return 0;
     auto address = reinterpret_cast<uint64_t>(block);
     if (padding) address = (address + kSlab - 1) & ~(kSlab - 1);
@@ -101,8 +97,7 @@ class Listener {
 HostcallBuffer* create_buffer(Device& device) {
   // One packet for each wave the device can hold at once.
   const auto& properties = device.properties;
-  auto packets = static_cast<uint32_t>(properties.multiProcessorCount) * device.simds_per_cu *
-                 device.waves_per_simd;
+  auto packets = static_cast<uint32_t>(properties.multiProcessorCount) * device.simds_per_cu * device.waves_per_simd;
   if (packets < 64) packets = 64;
   uint64_t power = 1;
   while (power < packets) power *= 2;
@@ -110,8 +105,7 @@ HostcallBuffer* create_buffer(Device& device) {
   const size_t payloads = (headers + packets * sizeof(HostcallHeader) + 4095) & ~size_t{4095};
   const size_t bytes = payloads + packets * sizeof(HostcallPayload);
   void* base = nullptr;
-  if (hsa_amd_memory_pool_allocate(runtime().host_fine, bytes, 0, &base) != HSA_STATUS_SUCCESS)
-    return nullptr;
+  if (hsa_amd_memory_pool_allocate(runtime().host_fine, bytes, 0, &base) != HSA_STATUS_SUCCESS) return nullptr;
   hsa_amd_agents_allow_access(1, &device.agent, nullptr, base);
   auto* buffer = static_cast<HostcallBuffer*>(base);
   buffer->headers = reinterpret_cast<HostcallHeader*>(static_cast<char*>(base) + headers);

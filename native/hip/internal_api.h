@@ -39,35 +39,34 @@ extern "C" {
 HIP_API void** __hipRegisterFatBinary(const void* data);
 HIP_API void __hipUnregisterFatBinary(void** modules);
 HIP_API void __hipRegisterFunction(void** modules, const void* hostFunction, char* deviceFunction,
-    const char* deviceName, unsigned int threadLimit, void* tid, void* bid,
-    dim3* blockDim, dim3* gridDim, int* wSize);
-HIP_API void __hipRegisterVar(void** modules, void* var, char* hostVar, char* deviceVar, int ext,
-    size_t size, int constant, int global);
-HIP_API void __hipRegisterManagedVar(void* hipModule, void** pointer, void* init_value,
-    const char* name, size_t size, unsigned align);
-HIP_API void __hipRegisterSurface(void** modules, void* var, char* hostVar, char* deviceVar,
-    int type, int ext);
-HIP_API void __hipRegisterTexture(void** modules, void* var, char* hostVar, char* deviceVar,
-    int type, int norm, int ext);
+                                   const char* deviceName, unsigned int threadLimit, void* tid, void* bid,
+                                   dim3* blockDim, dim3* gridDim, int* wSize);
+HIP_API void __hipRegisterVar(void** modules, void* var, char* hostVar, char* deviceVar, int ext, size_t size,
+                              int constant, int global);
+HIP_API void __hipRegisterManagedVar(void* hipModule, void** pointer, void* init_value, const char* name, size_t size,
+                                     unsigned align);
+HIP_API void __hipRegisterSurface(void** modules, void* var, char* hostVar, char* deviceVar, int type, int ext);
+HIP_API void __hipRegisterTexture(void** modules, void* var, char* hostVar, char* deviceVar, int type, int norm,
+                                  int ext);
 HIP_API hipError_t hipGetDevicePropertiesR0000(hipDeviceProp_tR0000* prop, int deviceId);
 HIP_API hipError_t hipGetDeviceProperties(hipDeviceProp_tR0000* prop, int deviceId);
 HIP_API hipError_t hipChooseDeviceR0000(int* device, const hipDeviceProp_tR0000* prop);
 HIP_API hipError_t hipChooseDevice(int* device, const hipDeviceProp_tR0000* prop);
-HIP_API hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX,
-    uint32_t globalWorkSizeY, uint32_t globalWorkSizeZ, uint32_t localWorkSizeX,
-    uint32_t localWorkSizeY, uint32_t localWorkSizeZ, size_t sharedMemBytes, hipStream_t hStream,
-    void** kernelParams, void** extra, hipEvent_t startEvent, hipEvent_t stopEvent,
-    uint32_t flags);
-HIP_API hipError_t hipHccModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX,
-    uint32_t globalWorkSizeY, uint32_t globalWorkSizeZ, uint32_t localWorkSizeX,
-    uint32_t localWorkSizeY, uint32_t localWorkSizeZ, size_t sharedMemBytes, hipStream_t hStream,
-    void** kernelParams, void** extra, hipEvent_t startEvent, hipEvent_t stopEvent);
-HIP_API hipError_t hipGLGetDevices(unsigned int* pHipDeviceCount, int* pHipDevices,
-    unsigned int hipDeviceCount, int deviceList);
-HIP_API hipError_t hipGraphicsGLRegisterBuffer(void** resource, unsigned int buffer,
-    unsigned int flags);
-HIP_API hipError_t hipGraphicsGLRegisterImage(void** resource, unsigned int image,
-    unsigned int target, unsigned int flags);
+HIP_API hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX, uint32_t globalWorkSizeY,
+                                            uint32_t globalWorkSizeZ, uint32_t localWorkSizeX, uint32_t localWorkSizeY,
+                                            uint32_t localWorkSizeZ, size_t sharedMemBytes, hipStream_t hStream,
+                                            void** kernelParams, void** extra, hipEvent_t startEvent,
+                                            hipEvent_t stopEvent, uint32_t flags);
+HIP_API hipError_t hipHccModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX, uint32_t globalWorkSizeY,
+                                            uint32_t globalWorkSizeZ, uint32_t localWorkSizeX, uint32_t localWorkSizeY,
+                                            uint32_t localWorkSizeZ, size_t sharedMemBytes, hipStream_t hStream,
+                                            void** kernelParams, void** extra, hipEvent_t startEvent,
+                                            hipEvent_t stopEvent);
+HIP_API hipError_t hipGLGetDevices(unsigned int* pHipDeviceCount, int* pHipDevices, unsigned int hipDeviceCount,
+                                   int deviceList);
+HIP_API hipError_t hipGraphicsGLRegisterBuffer(void** resource, unsigned int buffer, unsigned int flags);
+HIP_API hipError_t hipGraphicsGLRegisterImage(void** resource, unsigned int image, unsigned int target,
+                                              unsigned int flags);
 HIP_API void hipRegisterTracerCallback(void* function);
 }
 #undef HIP_API

@@ -27,15 +27,14 @@ void* device_heap(Device& device) {
   std::lock_guard lock(device.mutex);
   if (!device.heap) {
     constexpr size_t kHeapBytes = 128 << 10;
-    if (hsa_amd_memory_pool_allocate(device.coarse, kHeapBytes, 0, &device.heap) !=
-        HSA_STATUS_SUCCESS)
-      return nullptr;
+    if (hsa_amd_memory_pool_allocate(device.coarse, kHeapBytes, 0, &device.heap) != HSA_STATUS_SUCCESS) return nullptr;
     hsa_amd_memory_fill(device.heap, 0, kHeapBytes / 4);
   }
   return device.heap;
 }
 
-template <class T> void put(char* kernarg, const KernelArgument& argument, T value) {
+template <class T>
+void put(char* kernarg, const KernelArgument& argument, T value) {
   std::memset(kernarg + argument.offset, 0, argument.size);
   std::memcpy(kernarg + argument.offset, &value, std::min<size_t>(argument.size, sizeof value));
 }
@@ -73,9 +72,7 @@ hipError_t put_hidden(char* kernarg, const LaunchRequest& request, Stream& strea
         put(kernarg, argument, heap);
         break;
       }
-      case Hidden::DynamicLdsSize:
-        put(kernarg, argument, static_cast<uint32_t>(request.dynamic_shared));
-        break;
+      case Hidden::DynamicLdsSize: put(kernarg, argument, static_cast<uint32_t>(request.dynamic_shared)); break;
       case Hidden::PrivateBase:
       case Hidden::SharedBase:
       case Hidden::QueuePtr: {
@@ -99,8 +96,7 @@ void put_explicit(char* kernarg, const Function& function, const Arguments& argu
     std::memcpy(kernarg, arguments.packed, arguments.packed_bytes);
   } else if (arguments.pointers) {
     const auto& list = function.metadata->explicit_arguments;
-    for (size_t i = 0; i < list.size(); ++i)
-      std::memcpy(kernarg + list[i].offset, arguments.pointers[i], list[i].size);
+    for (size_t i = 0; i < list.size(); ++i) std::memcpy(kernarg + list[i].offset, arguments.pointers[i], list[i].size);
   }
 }
 
@@ -109,8 +105,7 @@ void put_explicit(char* kernarg, const Function& function, const Arguments& argu
 bool read_extra(void** extra, Arguments& arguments) {
   for (; *extra != HIP_LAUNCH_PARAM_END; extra += 2) {
     if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER) arguments.packed = extra[1];
-    else if (*extra == HIP_LAUNCH_PARAM_BUFFER_SIZE)
-      arguments.packed_bytes = *static_cast<const size_t*>(extra[1]);
+    else if (*extra == HIP_LAUNCH_PARAM_BUFFER_SIZE) arguments.packed_bytes = *static_cast<const size_t*>(extra[1]);
     else return false;
   }
   return arguments.packed || arguments.packed_bytes == 0;
@@ -134,8 +129,8 @@ int blocks_per_cu(const Function& function, int threads, size_t dynamic_shared) 
       lds > limits->lds_bytes_per_workgroup)
     return 0;
   // .vgpr_count of these targets counts the accumulation registers too.
-  return static_cast<int>(residency::workgroups(*limits, static_cast<uint32_t>(threads), kernel.vgprs,
-                                                kernel.sgprs, static_cast<uint32_t>(lds)));
+  return static_cast<int>(residency::workgroups(*limits, static_cast<uint32_t>(threads), kernel.vgprs, kernel.sgprs,
+                                                static_cast<uint32_t>(lds)));
 }
 
 hipError_t check_launch(const LaunchRequest& request) {
@@ -150,33 +145,28 @@ hipError_t check_launch(const LaunchRequest& request) {
     threads *= request.block[i];
     blocks *= (request.grid[i] + request.block[i] - 1) / request.block[i];
   }
-  if (threads > static_cast<uint64_t>(device.properties.maxThreadsPerBlock))
-    return hipErrorInvalidConfiguration;
+  if (threads > static_cast<uint64_t>(device.properties.maxThreadsPerBlock)) return hipErrorInvalidConfiguration;
   if (threads > function.metadata->max_threads) {
     std::fprintf(stderr,
                  "rocm-perf: %s was built for at most %u threads per block (__launch_bounds__) and "
                  "is launched with %llu\n",
-                 function.name().c_str(), function.metadata->max_threads,
-                 static_cast<unsigned long long>(threads));
+                 function.name().c_str(), function.metadata->max_threads, static_cast<unsigned long long>(threads));
     return hipErrorLaunchFailure;
   }
   const uint32_t* required = function.metadata->required_block;
-  if (required[0] && (required[0] != request.block[0] || required[1] != request.block[1] ||
-                      required[2] != request.block[2]))
+  if (required[0] &&
+      (required[0] != request.block[0] || required[1] != request.block[1] || required[2] != request.block[2]))
     return hipErrorInvalidConfiguration;
   if (function.group_bytes + request.dynamic_shared > device.properties.sharedMemPerBlock) {
-    std::fprintf(stderr, "rocm-perf: %s needs %zu bytes of LDS, a workgroup has %zu\n",
-                 function.name().c_str(), function.group_bytes + request.dynamic_shared,
-                 device.properties.sharedMemPerBlock);
+    std::fprintf(stderr, "rocm-perf: %s needs %zu bytes of LDS, a workgroup has %zu\n", function.name().c_str(),
+                 function.group_bytes + request.dynamic_shared, device.properties.sharedMemPerBlock);
     return hipErrorInvalidValue;
   }
-  if (!request.arguments.packed && !request.arguments.pointers &&
-      !function.metadata->explicit_arguments.empty())
+  if (!request.arguments.packed && !request.arguments.pointers && !function.metadata->explicit_arguments.empty())
     return hipErrorInvalidValue;
   if (request.cooperative) {
     uint64_t resident =
-        static_cast<uint64_t>(
-            blocks_per_cu(function, static_cast<int>(threads), request.dynamic_shared)) *
+        static_cast<uint64_t>(blocks_per_cu(function, static_cast<int>(threads), request.dynamic_shared)) *
         static_cast<uint64_t>(device.properties.multiProcessorCount);
     if (blocks > resident) return hipErrorCooperativeLaunchTooLarge;
   }
@@ -188,11 +178,9 @@ hipError_t submit_launch(Stream& stream, const LaunchRequest& request) {
   std::lock_guard lock(stream.device.mutex);
   if (hipError_t fault = stream.device.fault_status()) return fault;
 
-  const size_t argument_bytes =
-      std::max<size_t>(function.kernarg_bytes, request.arguments.packed_bytes);
+  const size_t argument_bytes = std::max<size_t>(function.kernarg_bytes, request.arguments.packed_bytes);
   const size_t group_offset = (argument_bytes + 63) & ~size_t{63};
-  const size_t bytes =
-      request.cooperative ? group_offset + sizeof(MultigridInfo) : argument_bytes;
+  const size_t bytes = request.cooperative ? group_offset + sizeof(MultigridInfo) : argument_bytes;
   char* kernarg = nullptr;
   if (bytes) {
     kernarg = static_cast<char*>(stream.kernargs.allocate(bytes, stream.device));
@@ -203,10 +191,13 @@ hipError_t submit_launch(Stream& stream, const LaunchRequest& request) {
     uint64_t items = request.grid[0] * request.grid[1] * request.grid[2];
     uint64_t workgroups = 1;
     for (int i = 0; i < 3; ++i) workgroups *= request.grid[i] / request.block[i];
-    group = new (kernarg + group_offset) MultigridInfo{
-        request.group.shared_words, request.group.index, request.group.count,
-        request.group.items_before, request.group.items_all ? request.group.items_all : items,
-        {0, 0}, static_cast<uint32_t>(workgroups)};
+    group = new (kernarg + group_offset) MultigridInfo{request.group.shared_words,
+                                                       request.group.index,
+                                                       request.group.count,
+                                                       request.group.items_before,
+                                                       request.group.items_all ? request.group.items_all : items,
+                                                       {0, 0},
+                                                       static_cast<uint32_t>(workgroups)};
   }
   if (kernarg) {
     put_explicit(kernarg, function, request.arguments);
@@ -222,8 +213,8 @@ hipError_t submit_launch(Stream& stream, const LaunchRequest& request) {
   packet.group_bytes = function.group_bytes + static_cast<uint32_t>(request.dynamic_shared);
   packet.private_bytes = function.private_bytes;
   if (function.metadata->dynamic_stack)
-    packet.private_bytes = std::max<uint32_t>(
-        packet.private_bytes, static_cast<uint32_t>(stream.device.limits[hipLimitStackSize]));
+    packet.private_bytes =
+        std::max<uint32_t>(packet.private_bytes, static_cast<uint32_t>(stream.device.limits[hipLimitStackSize]));
   CompletionRef done;
   if (hipError_t status = stream.dispatch(packet, &done)) return status;
   if (request.start) request.start->attach(done, stream, Event::Edge::Start);

@@ -20,8 +20,8 @@ void set_shape(LaunchRequest& request, dim3 blocks, dim3 threads) {
 }
 
 // A kernel of the program, launched on the stream's device.
-hipError_t launch_host_kernel(const void* kernel, dim3 blocks, dim3 threads, void** args,
-                              size_t shared, hipStream_t handle, LaunchRequest request = {}) {
+hipError_t launch_host_kernel(const void* kernel, dim3 blocks, dim3 threads, void** args, size_t shared,
+                              hipStream_t handle, LaunchRequest request = {}) {
   Stream* stream;
   if (hipError_t status = stream_for_work(handle, stream)) return status;
   if (!kernel) return hipErrorInvalidDeviceFunction;
@@ -32,8 +32,8 @@ hipError_t launch_host_kernel(const void* kernel, dim3 blocks, dim3 threads, voi
   return launch(*stream, request);
 }
 
-hipError_t launch_function(hipFunction_t f, dim3 blocks, dim3 threads, unsigned shared,
-                           hipStream_t handle, void** params, void** extra, bool cooperative) {
+hipError_t launch_function(hipFunction_t f, dim3 blocks, dim3 threads, unsigned shared, hipStream_t handle,
+                           void** params, void** extra, bool cooperative) {
   Stream* stream;
   if (hipError_t status = stream_for_work(handle, stream)) return status;
   if (!f) return hipErrorInvalidResourceHandle;
@@ -106,8 +106,7 @@ hipError_t launch_together(std::vector<GridLaunch>& grids, unsigned flags) {
 }
 
 hipError_t launch_list(hipLaunchParams* list, int count, unsigned flags, bool cooperative) {
-  if (!list || count <= 0 || static_cast<size_t>(count) > runtime().devices.size())
-    return hipErrorInvalidValue;
+  if (!list || count <= 0 || static_cast<size_t>(count) > runtime().devices.size()) return hipErrorInvalidValue;
   std::vector<GridLaunch> grids;
   for (int i = 0; i < count; ++i) {
     GridLaunch grid;
@@ -134,8 +133,7 @@ hipError_t resolve_function(const void* kernel, Function*& function) {
 }
 
 // The block with the most resident threads, and the grid that fills the device with it.
-hipError_t potential_block_size(const Function& function, size_t shared, int limit, int* grid,
-                                int* block) {
+hipError_t potential_block_size(const Function& function, size_t shared, int limit, int* grid, int* block) {
   if (!grid || !block) return hipErrorInvalidValue;
   const int wave = static_cast<int>(function.metadata->wave_size);
   int largest = static_cast<int>(function.metadata->max_threads);
@@ -164,8 +162,7 @@ hipError_t active_blocks(const Function& function, int* blocks, int threads, siz
 
 const Function* from_handle(hipFunction_t f) { return reinterpret_cast<const Function*>(f); }
 
-hipError_t function_attribute(const Function& function, hipFunction_attribute attribute,
-                              int* value) {
+hipError_t function_attribute(const Function& function, hipFunction_attribute attribute, int* value) {
   const KernelMetadata& kernel = *function.metadata;
   switch (attribute) {
     case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = static_cast<int>(function.group_bytes); break;
@@ -179,8 +176,7 @@ hipError_t function_attribute(const Function& function, hipFunction_attribute at
       break;
     case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
     case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      *value = static_cast<int>(function.device->properties.sharedMemPerBlock) -
-               static_cast<int>(function.group_bytes);
+      *value = static_cast<int>(function.device->properties.sharedMemPerBlock) - static_cast<int>(function.group_bytes);
       break;
     case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = 0; break;
     default: return hipErrorInvalidValue;
@@ -188,14 +184,11 @@ hipError_t function_attribute(const Function& function, hipFunction_attribute at
   return hipSuccess;
 }
 
-hipError_t launch_with_attributes(const hipLaunchAttribute* attributes, unsigned count,
-                                  bool& cooperative) {
+hipError_t launch_with_attributes(const hipLaunchAttribute* attributes, unsigned count, bool& cooperative) {
   if (count && !attributes) return hipErrorInvalidValue;
   for (unsigned i = 0; i < count; ++i) {
-    if (attributes[i].id == hipLaunchAttributeCooperative)
-      cooperative = attributes[i].val.cooperative != 0;
-    else if (attributes[i].id < hipLaunchAttributeAccessPolicyWindow ||
-             attributes[i].id >= hipLaunchAttributeMax)
+    if (attributes[i].id == hipLaunchAttributeCooperative) cooperative = attributes[i].val.cooperative != 0;
+    else if (attributes[i].id < hipLaunchAttributeAccessPolicyWindow || attributes[i].id >= hipLaunchAttributeMax)
       return hipErrorInvalidValue;
   }
   return hipSuccess;
@@ -207,13 +200,11 @@ hipStream_t own(hipStream_t stream) { return stream ? stream : hipStreamPerThrea
 
 // ---- the <<< >>> of the compiler ---------------------------------------------------------------------------
 
-hipError_t __hipPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem,
-                                      hipStream_t stream) {
+hipError_t __hipPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem, hipStream_t stream) {
   thread_state().configurations.push_back({gridDim, blockDim, sharedMem, stream, {}});
   return hipSuccess;
 }
-hipError_t __hipPopCallConfiguration(dim3* gridDim, dim3* blockDim, size_t* sharedMem,
-                                     hipStream_t* stream) {
+hipError_t __hipPopCallConfiguration(dim3* gridDim, dim3* blockDim, size_t* sharedMem, hipStream_t* stream) {
   auto& stack = thread_state().configurations;
   if (stack.empty()) return hipErrorMissingConfiguration;
   *gridDim = stack.back().grid;
@@ -242,89 +233,77 @@ hipError_t hipLaunchByPtr(const void* func) {
   LaunchRequest request;
   request.arguments.packed = configuration.arguments.data();
   request.arguments.packed_bytes = configuration.arguments.size();
-  return launch_host_kernel(func, configuration.grid, configuration.block, nullptr,
-                            configuration.dynamic_shared, configuration.stream, request);
+  return launch_host_kernel(func, configuration.grid, configuration.block, nullptr, configuration.dynamic_shared,
+                            configuration.stream, request);
 }
 
-hipError_t hipLaunchKernel(const void* function_address, dim3 numBlocks, dim3 dimBlocks,
-                           void** args, size_t sharedMemBytes, hipStream_t stream) {
+hipError_t hipLaunchKernel(const void* function_address, dim3 numBlocks, dim3 dimBlocks, void** args,
+                           size_t sharedMemBytes, hipStream_t stream) {
   return launch_host_kernel(function_address, numBlocks, dimBlocks, args, sharedMemBytes, stream);
 }
-hipError_t hipLaunchKernel_spt(const void* function_address, dim3 numBlocks, dim3 dimBlocks,
-                               void** args, size_t sharedMemBytes, hipStream_t stream) {
-  return hip::hipLaunchKernel(function_address, numBlocks, dimBlocks, args, sharedMemBytes,
-                              own(stream));
+hipError_t hipLaunchKernel_spt(const void* function_address, dim3 numBlocks, dim3 dimBlocks, void** args,
+                               size_t sharedMemBytes, hipStream_t stream) {
+  return hip::hipLaunchKernel(function_address, numBlocks, dimBlocks, args, sharedMemBytes, own(stream));
 }
-hipError_t hipExtLaunchKernel(const void* function_address, dim3 numBlocks, dim3 dimBlocks,
-                              void** args, size_t sharedMemBytes, hipStream_t stream,
-                              hipEvent_t startEvent, hipEvent_t stopEvent, int) {
+hipError_t hipExtLaunchKernel(const void* function_address, dim3 numBlocks, dim3 dimBlocks, void** args,
+                              size_t sharedMemBytes, hipStream_t stream, hipEvent_t startEvent, hipEvent_t stopEvent,
+                              int) {
   LaunchRequest request;
   request.start = resolve_event(startEvent);
   request.stop = resolve_event(stopEvent);
   if ((startEvent && !request.start) || (stopEvent && !request.stop)) return hipErrorInvalidHandle;
-  return launch_host_kernel(function_address, numBlocks, dimBlocks, args, sharedMemBytes, stream,
-                            request);
+  return launch_host_kernel(function_address, numBlocks, dimBlocks, args, sharedMemBytes, stream, request);
 }
 hipError_t hipLaunchKernelExC(const hipLaunchConfig_t* config, const void* fPtr, void** args) {
   if (!config) return hipErrorInvalidValue;
   LaunchRequest request;
   hipError_t status = launch_with_attributes(config->attrs, config->numAttrs, request.cooperative);
   if (status != hipSuccess) return status;
-  return launch_host_kernel(fPtr, config->gridDim, config->blockDim, args,
-                            config->dynamicSmemBytes, config->stream, request);
+  return launch_host_kernel(fPtr, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream,
+                            request);
 }
-hipError_t hipLaunchCooperativeKernel(const void* f, dim3 gridDim, dim3 blockDimX,
-                                      void** kernelParams, unsigned int sharedMemBytes,
-                                      hipStream_t stream) {
+hipError_t hipLaunchCooperativeKernel(const void* f, dim3 gridDim, dim3 blockDimX, void** kernelParams,
+                                      unsigned int sharedMemBytes, hipStream_t stream) {
   LaunchRequest request;
   request.cooperative = true;
   return launch_host_kernel(f, gridDim, blockDimX, kernelParams, sharedMemBytes, stream, request);
 }
-hipError_t hipLaunchCooperativeKernel_spt(const void* f, dim3 gridDim, dim3 blockDim,
-                                          void** kernelParams, uint32_t sharedMemBytes,
-                                          hipStream_t hStream) {
-  return hip::hipLaunchCooperativeKernel(f, gridDim, blockDim, kernelParams, sharedMemBytes,
-                                         own(hStream));
+hipError_t hipLaunchCooperativeKernel_spt(const void* f, dim3 gridDim, dim3 blockDim, void** kernelParams,
+                                          uint32_t sharedMemBytes, hipStream_t hStream) {
+  return hip::hipLaunchCooperativeKernel(f, gridDim, blockDim, kernelParams, sharedMemBytes, own(hStream));
 }
 hipError_t hipLaunchCooperativeKernelMultiDevice(hipLaunchParams* launchParamsList, int numDevices,
                                                  unsigned int flags) {
   return launch_list(launchParamsList, numDevices, flags, true);
 }
-hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams* launchParamsList, int numDevices,
-                                              unsigned int flags) {
+hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams* launchParamsList, int numDevices, unsigned int flags) {
   return launch_list(launchParamsList, numDevices, flags, false);
 }
 
 // ---- functions of modules -----------------------------------------------------------------------------------
 
-hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned int gridDimX, unsigned int gridDimY,
-                                 unsigned int gridDimZ, unsigned int blockDimX,
-                                 unsigned int blockDimY, unsigned int blockDimZ,
-                                 unsigned int sharedMemBytes, hipStream_t stream,
-                                 void** kernelParams, void** extra) {
-  return launch_function(f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ},
-                         sharedMemBytes, stream, kernelParams, extra, false);
+hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                                 unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                                 unsigned int sharedMemBytes, hipStream_t stream, void** kernelParams, void** extra) {
+  return launch_function(f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, stream,
+                         kernelParams, extra, false);
 }
-hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned int gridDimX,
-                                            unsigned int gridDimY, unsigned int gridDimZ,
-                                            unsigned int blockDimX, unsigned int blockDimY,
-                                            unsigned int blockDimZ, unsigned int sharedMemBytes,
-                                            hipStream_t stream, void** kernelParams) {
-  return launch_function(f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ},
-                         sharedMemBytes, stream, kernelParams, nullptr, true);
+hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned int gridDimX, unsigned int gridDimY,
+                                            unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                                            unsigned int blockDimZ, unsigned int sharedMemBytes, hipStream_t stream,
+                                            void** kernelParams) {
+  return launch_function(f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, stream,
+                         kernelParams, nullptr, true);
 }
-hipError_t hipModuleLaunchCooperativeKernelMultiDevice(hipFunctionLaunchParams* list,
-                                                       unsigned int numDevices,
+hipError_t hipModuleLaunchCooperativeKernelMultiDevice(hipFunctionLaunchParams* list, unsigned int numDevices,
                                                        unsigned int flags) {
-  if (!list || numDevices == 0 || numDevices > runtime().devices.size())
-    return hipErrorInvalidValue;
+  if (!list || numDevices == 0 || numDevices > runtime().devices.size()) return hipErrorInvalidValue;
   std::vector<GridLaunch> grids;
   for (unsigned i = 0; i < numDevices; ++i) {
     GridLaunch grid;
     grid.stream = resolve_stream(list[i].hStream);
     grid.request.function = reinterpret_cast<Function*>(list[i].function);
-    if (!grid.stream || grid.stream->legacy || !grid.request.function)
-      return hipErrorInvalidResourceHandle;
+    if (!grid.stream || grid.stream->legacy || !grid.request.function) return hipErrorInvalidResourceHandle;
     set_shape(grid.request, {list[i].gridDimX, list[i].gridDimY, list[i].gridDimZ},
               {list[i].blockDimX, list[i].blockDimY, list[i].blockDimZ});
     grid.request.dynamic_shared = list[i].sharedMemBytes;
@@ -334,23 +313,21 @@ hipError_t hipModuleLaunchCooperativeKernelMultiDevice(hipFunctionLaunchParams* 
   }
   return launch_together(grids, flags);
 }
-hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG* config, hipFunction_t f, void** params,
-                                void** extra) {
+hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG* config, hipFunction_t f, void** params, void** extra) {
   if (!config) return hipErrorInvalidValue;
   bool cooperative = false;
   hipError_t status = launch_with_attributes(config->attrs, config->numAttrs, cooperative);
   if (status != hipSuccess) return status;
   return launch_function(f, {config->gridDimX, config->gridDimY, config->gridDimZ},
-                         {config->blockDimX, config->blockDimY, config->blockDimZ},
-                         config->sharedMemBytes, config->hStream, params, extra, cooperative);
+                         {config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes,
+                         config->hStream, params, extra, cooperative);
 }
 // Sizes in work-items: the grid need not be a multiple of the block.
-hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX,
-                                    uint32_t globalWorkSizeY, uint32_t globalWorkSizeZ,
-                                    uint32_t localWorkSizeX, uint32_t localWorkSizeY,
-                                    uint32_t localWorkSizeZ, size_t sharedMemBytes,
-                                    hipStream_t hStream, void** kernelParams, void** extra,
-                                    hipEvent_t startEvent, hipEvent_t stopEvent, uint32_t) {
+hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX, uint32_t globalWorkSizeY,
+                                    uint32_t globalWorkSizeZ, uint32_t localWorkSizeX, uint32_t localWorkSizeY,
+                                    uint32_t localWorkSizeZ, size_t sharedMemBytes, hipStream_t hStream,
+                                    void** kernelParams, void** extra, hipEvent_t startEvent, hipEvent_t stopEvent,
+                                    uint32_t) {
   Stream* stream;
   if (hipError_t status = stream_for_work(hStream, stream)) return status;
   if (!f) return hipErrorInvalidResourceHandle;
@@ -370,16 +347,13 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX,
   if ((startEvent && !request.start) || (stopEvent && !request.stop)) return hipErrorInvalidHandle;
   return launch(*stream, request);
 }
-hipError_t hipHccModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX,
-                                    uint32_t globalWorkSizeY, uint32_t globalWorkSizeZ,
-                                    uint32_t localWorkSizeX, uint32_t localWorkSizeY,
-                                    uint32_t localWorkSizeZ, size_t sharedMemBytes,
-                                    hipStream_t hStream, void** kernelParams, void** extra,
-                                    hipEvent_t startEvent, hipEvent_t stopEvent) {
-  return hip::hipExtModuleLaunchKernel(f, globalWorkSizeX, globalWorkSizeY, globalWorkSizeZ,
-                                       localWorkSizeX, localWorkSizeY, localWorkSizeZ,
-                                       sharedMemBytes, hStream, kernelParams, extra, startEvent,
-                                       stopEvent, 0);
+hipError_t hipHccModuleLaunchKernel(hipFunction_t f, uint32_t globalWorkSizeX, uint32_t globalWorkSizeY,
+                                    uint32_t globalWorkSizeZ, uint32_t localWorkSizeX, uint32_t localWorkSizeY,
+                                    uint32_t localWorkSizeZ, size_t sharedMemBytes, hipStream_t hStream,
+                                    void** kernelParams, void** extra, hipEvent_t startEvent, hipEvent_t stopEvent) {
+  return hip::hipExtModuleLaunchKernel(f, globalWorkSizeX, globalWorkSizeY, globalWorkSizeZ, localWorkSizeX,
+                                       localWorkSizeY, localWorkSizeZ, sharedMemBytes, hStream, kernelParams, extra,
+                                       startEvent, stopEvent, 0);
 }
 
 // ---- attributes ------------------------------------------------------------------------------------------------
@@ -391,18 +365,16 @@ hipError_t hipFuncGetAttributes(hipFuncAttributes* attr, const void* func) {
   *attr = {};
   struct Row {
     hipFunction_attribute attribute;
-    int hipFuncAttributes::*field;
+    int hipFuncAttributes::* field;
   };
   constexpr Row kRows[] = {
       {HIP_FUNC_ATTRIBUTE_BINARY_VERSION, &hipFuncAttributes::binaryVersion},
-      {HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-       &hipFuncAttributes::maxDynamicSharedSizeBytes},
+      {HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &hipFuncAttributes::maxDynamicSharedSizeBytes},
       {HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &hipFuncAttributes::maxThreadsPerBlock},
       {HIP_FUNC_ATTRIBUTE_NUM_REGS, &hipFuncAttributes::numRegs},
       {HIP_FUNC_ATTRIBUTE_PTX_VERSION, &hipFuncAttributes::ptxVersion}};
   for (const Row& row : kRows)
-    if (hipError_t status = function_attribute(*function, row.attribute, &(attr->*row.field)))
-      return status;
+    if (hipError_t status = function_attribute(*function, row.attribute, &(attr->*row.field))) return status;
   attr->localSizeBytes = function->private_bytes;
   attr->sharedSizeBytes = function->group_bytes;
   return hipSuccess;
@@ -422,9 +394,8 @@ hipError_t hipFuncSetAttribute(const void* func, hipFuncAttribute attr, int valu
     function->max_dynamic_shared = value;
     return hipSuccess;
   }
-  return attr == hipFuncAttributePreferredSharedMemoryCarveout && value >= -1 && value <= 100
-             ? hipSuccess
-             : hipErrorInvalidValue;
+  return attr == hipFuncAttributePreferredSharedMemoryCarveout && value >= -1 && value <= 100 ? hipSuccess
+                                                                                              : hipErrorInvalidValue;
 }
 hipError_t hipFuncSetCacheConfig(const void* func, hipFuncCache_t) {
   Function* function;
@@ -437,23 +408,20 @@ hipError_t hipFuncSetSharedMemConfig(const void* func, hipSharedMemConfig) {
 
 // ---- occupancy ---------------------------------------------------------------------------------------------------
 
-hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, const void* f,
-                                                        int blockSize, size_t dynSharedMemPerBlk) {
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, const void* f, int blockSize,
+                                                        size_t dynSharedMemPerBlk) {
   Function* function;
   if (hipError_t status = resolve_function(f, function)) return status;
   return active_blocks(*function, numBlocks, blockSize, dynSharedMemPerBlk);
 }
-hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, const void* f,
-                                                                 int blockSize,
-                                                                 size_t dynSharedMemPerBlk,
-                                                                 unsigned int flags) {
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, const void* f, int blockSize,
+                                                                 size_t dynSharedMemPerBlk, unsigned int flags) {
   if (flags > hipOccupancyDisableCachingOverride) return hipErrorInvalidValue;
-  return hip::hipOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, f, blockSize,
-                                                           dynSharedMemPerBlk);
+  return hip::hipOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, f, blockSize, dynSharedMemPerBlk);
 }
 // The most dynamic LDS with which `numBlocks` still fit on a compute unit.
-hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, const void* f,
-                                                    int numBlocks, int blockSize) {
+hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, const void* f, int numBlocks,
+                                                    int blockSize) {
   Function* function;
   if (hipError_t status = resolve_function(f, function)) return status;
   if (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0) return hipErrorInvalidValue;
@@ -466,53 +434,41 @@ hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, con
   *dynamicSmemSize = fits;
   return hipSuccess;
 }
-hipError_t hipOccupancyMaxPotentialBlockSize(int* gridSize, int* blockSize, const void* f,
-                                             size_t dynSharedMemPerBlk, int blockSizeLimit) {
+hipError_t hipOccupancyMaxPotentialBlockSize(int* gridSize, int* blockSize, const void* f, size_t dynSharedMemPerBlk,
+                                             int blockSizeLimit) {
   Function* function;
   if (hipError_t status = resolve_function(f, function)) return status;
   return potential_block_size(*function, dynSharedMemPerBlk, blockSizeLimit, gridSize, blockSize);
 }
-hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, hipFunction_t f,
-                                                              int blockSize,
+hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, hipFunction_t f, int blockSize,
                                                               size_t dynSharedMemPerBlk) {
   if (!f) return hipErrorInvalidValue;
   return active_blocks(*from_handle(f), numBlocks, blockSize, dynSharedMemPerBlk);
 }
-hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks,
-                                                                       hipFunction_t f,
-                                                                       int blockSize,
-                                                                       size_t dynSharedMemPerBlk,
-                                                                       unsigned int) {
-  return hip::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, f, blockSize,
-                                                                 dynSharedMemPerBlk);
+hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, hipFunction_t f, int blockSize,
+                                                                       size_t dynSharedMemPerBlk, unsigned int) {
+  return hip::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, f, blockSize, dynSharedMemPerBlk);
 }
 hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* gridSize, int* blockSize, hipFunction_t f,
                                                    size_t dynSharedMemPerBlk, int blockSizeLimit) {
   if (!f) return hipErrorInvalidValue;
-  return potential_block_size(*from_handle(f), dynSharedMemPerBlk, blockSizeLimit, gridSize,
-                              blockSize);
+  return potential_block_size(*from_handle(f), dynSharedMemPerBlk, blockSizeLimit, gridSize, blockSize);
 }
-hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* gridSize, int* blockSize,
-                                                            hipFunction_t f,
-                                                            size_t dynSharedMemPerBlk,
-                                                            int blockSizeLimit, unsigned int) {
-  return hip::hipModuleOccupancyMaxPotentialBlockSize(gridSize, blockSize, f, dynSharedMemPerBlk,
-                                                      blockSizeLimit);
+hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* gridSize, int* blockSize, hipFunction_t f,
+                                                            size_t dynSharedMemPerBlk, int blockSizeLimit,
+                                                            unsigned int) {
+  return hip::hipModuleOccupancyMaxPotentialBlockSize(gridSize, blockSize, f, dynSharedMemPerBlk, blockSizeLimit);
 }
 
 }  // namespace hip
 
 // ROCm 5 declared these without extern "C".
-__attribute__((visibility("default"))) hipError_t hipExtModuleLaunchKernel_cpp(
-    hipFunction_t f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t lx, uint32_t ly, uint32_t lz,
-    size_t shared, hipStream_t stream, void** params, void** extra, hipEvent_t start,
-    hipEvent_t stop, uint32_t flags)
-    __asm__("_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_"
-            "P11ihipEvent_tS6_j");
-hipError_t hipExtModuleLaunchKernel_cpp(hipFunction_t f, uint32_t gx, uint32_t gy, uint32_t gz,
-                                        uint32_t lx, uint32_t ly, uint32_t lz, size_t shared,
-                                        hipStream_t stream, void** params, void** extra,
-                                        hipEvent_t start, hipEvent_t stop, uint32_t flags) {
-  return ::hipExtModuleLaunchKernel(f, gx, gy, gz, lx, ly, lz, shared, stream, params, extra, start,
-                                    stop, flags);
+__attribute__((visibility("default"))) hipError_t
+hipExtModuleLaunchKernel_cpp(hipFunction_t f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t lx, uint32_t ly, uint32_t lz, size_t shared, hipStream_t stream, void** params, void** extra, hipEvent_t start, hipEvent_t stop, uint32_t flags) __asm__(
+    "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_"
+    "P11ihipEvent_tS6_j");
+hipError_t hipExtModuleLaunchKernel_cpp(hipFunction_t f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t lx,
+                                        uint32_t ly, uint32_t lz, size_t shared, hipStream_t stream, void** params,
+                                        void** extra, hipEvent_t start, hipEvent_t stop, uint32_t flags) {
+  return ::hipExtModuleLaunchKernel(f, gx, gy, gz, lx, ly, lz, shared, stream, params, extra, start, stop, flags);
 }

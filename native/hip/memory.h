@@ -21,9 +21,7 @@ struct CopyRequest {
   Pitched to, from;
   size_t width = 0, height = 1, depth = 1;  // bytes, rows, planes
   hipMemcpyKind kind = hipMemcpyDefault;
-  bool linear() const {
-    return depth == 1 && (height == 1 || (to.pitch == width && from.pitch == width));
-  }
+  bool linear() const { return depth == 1 && (height == 1 || (to.pitch == width && from.pitch == width)); }
 };
 
 struct FillRequest {

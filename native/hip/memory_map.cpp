@@ -1,6 +1,5 @@
 #include "memory_map.h"
 
-
 namespace hip {
 
 MemoryMap& memory_map() {
@@ -31,8 +30,7 @@ Allocation* MemoryMap::locate(uintptr_t address) {
 
 std::optional<Allocation> MemoryMap::find(const void* address) const {
   std::shared_lock lock(mutex_);
-  const Allocation* found =
-      const_cast<MemoryMap*>(this)->locate(reinterpret_cast<uintptr_t>(address));
+  const Allocation* found = const_cast<MemoryMap*>(this)->locate(reinterpret_cast<uintptr_t>(address));
   return found ? std::optional(*found) : std::nullopt;
 }
 
@@ -51,8 +49,7 @@ size_t MemoryMap::device_bytes(int device) const {
   std::shared_lock lock(mutex_);
   size_t bytes = 0;
   for (const auto& [base, allocation] : by_base_)
-    if (allocation.kind == MemoryKind::Device && allocation.device == device)
-      bytes += allocation.size;
+    if (allocation.kind == MemoryKind::Device && allocation.device == device) bytes += allocation.size;
   return bytes;
 }
 

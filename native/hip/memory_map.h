@@ -41,13 +41,15 @@ class MemoryMap {
   std::optional<Allocation> find(const void* address) const;  // any address inside
   bool contains(const void* address, size_t size) const;
   // A change of the stored copy, under the lock.
-  template <class F> bool update(const void* address, F&& change) {
+  template <class F>
+  bool update(const void* address, F&& change) {
     std::unique_lock lock(mutex_);
     Allocation* found = locate(reinterpret_cast<uintptr_t>(address));
     if (found) change(*found);
     return found != nullptr;
   }
-  template <class F> void each(F&& visit) const {
+  template <class F>
+  void each(F&& visit) const {
     std::shared_lock lock(mutex_);
     for (const auto& [base, allocation] : by_base_) visit(allocation);
   }

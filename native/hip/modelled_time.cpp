@@ -14,11 +14,12 @@ void tell_kind_of_time() {
     const bool recorded = std::getenv("ROCM_PERF_RECORD") != nullptr;  // the profile says it
     if (!hsa_rocm_perf_is_time_modelled || recorded) return;
     const bool model = chosen && std::strcmp(chosen, "model") == 0;
-    if (model)
-      std::fputs("rocm-perf: event times are modelled, not measured\n", stderr);
+    if (model) std::fputs("rocm-perf: event times are modelled, not measured\n", stderr);
     else if ((!chosen || !*chosen) && !time_is_modelled())
-      std::fputs("rocm-perf: event times are the emulation's, not a GPU's; "
-                 "rocm-perf run --timing model gives modelled ones\n", stderr);
+      std::fputs(
+          "rocm-perf: event times are the emulation's, not a GPU's; "
+          "rocm-perf run --timing model gives modelled ones\n",
+          stderr);
   });
 }
 

@@ -6,18 +6,14 @@
 
 extern "C" {
 __attribute__((weak)) int hsa_rocm_perf_is_time_modelled(void);
-__attribute__((weak)) hsa_status_t hsa_rocm_perf_async_fill(hsa_agent_t agent, void* to,
-                                                            uint64_t bytes, void (*work)(void*),
-                                                            void* data, uint32_t wait_count,
-                                                            const hsa_signal_t* waits,
-                                                            hsa_signal_t completion);
+__attribute__((weak)) hsa_status_t hsa_rocm_perf_async_fill(hsa_agent_t agent, void* to, uint64_t bytes,
+                                                            void (*work)(void*), void* data, uint32_t wait_count,
+                                                            const hsa_signal_t* waits, hsa_signal_t completion);
 }
 
 namespace hip {
 
-inline bool time_is_modelled() {
-  return hsa_rocm_perf_is_time_modelled && hsa_rocm_perf_is_time_modelled();
-}
+inline bool time_is_modelled() { return hsa_rocm_perf_is_time_modelled && hsa_rocm_perf_is_time_modelled(); }
 
 // Says once what the times of events are.
 void tell_kind_of_time();

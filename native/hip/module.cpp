@@ -51,8 +51,7 @@ void tell_once(const std::string& why) {
   static std::mutex mutex;
   static auto* told = new std::set<std::string>;
   std::lock_guard lock(mutex);
-  if (told->insert(why).second)
-    std::fprintf(stderr, "rocm-perf: cannot load device code: %s\n", why.c_str());
+  if (told->insert(why).second) std::fprintf(stderr, "rocm-perf: cannot load device code: %s\n", why.c_str());
 }
 
 std::string where_it_would_run(const std::vector<std::string>& built_for, const std::string& target) {
@@ -93,21 +92,18 @@ hipError_t load_module(Device& device, const void* data, size_t size, std::strin
     return hipErrorNoBinaryForGpu;
   }
   const codeobject::Image& image = module->image;
-  const auto object =
-      codeobject::elf::parse({reinterpret_cast<const uint8_t*>(image.data), image.size}, why);
+  const auto object = codeobject::elf::parse({reinterpret_cast<const uint8_t*>(image.data), image.size}, why);
   if (!object || !codeobject::read_metadata(*object, module->kernels, why)) {
     std::fprintf(stderr, "rocm-perf: cannot load device code: %s\n", why.c_str());
     return hipErrorInvalidImage;
   }
   hsa_code_object_reader_t reader{};
-  hsa_status_t loaded =
-      hsa_code_object_reader_create_from_memory(image.data, image.size, &reader);
+  hsa_status_t loaded = hsa_code_object_reader_create_from_memory(image.data, image.size, &reader);
   if (loaded == HSA_STATUS_SUCCESS)
-    loaded = hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
-                                       nullptr, &module->executable);
+    loaded = hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
+                                       &module->executable);
   if (loaded == HSA_STATUS_SUCCESS)
-    loaded = hsa_executable_load_agent_code_object(module->executable, device.agent, reader,
-                                                   nullptr, nullptr);
+    loaded = hsa_executable_load_agent_code_object(module->executable, device.agent, reader, nullptr, nullptr);
   if (loaded == HSA_STATUS_SUCCESS) loaded = hsa_executable_freeze(module->executable, nullptr);
   if (reader.handle) hsa_code_object_reader_destroy(reader);
   if (loaded != HSA_STATUS_SUCCESS) {
@@ -130,21 +126,17 @@ hipError_t Module::function(const std::string& name, Function*& result) {
   auto metadata = kernels.find(name);
   if (metadata == kernels.end()) return hipErrorNotFound;
   hsa_executable_symbol_t symbol{};
-  if (hsa_executable_get_symbol_by_name(executable, metadata->second.symbol.c_str(),
-                                        &device->agent, &symbol) != HSA_STATUS_SUCCESS)
+  if (hsa_executable_get_symbol_by_name(executable, metadata->second.symbol.c_str(), &device->agent, &symbol) !=
+      HSA_STATUS_SUCCESS)
     return hipErrorNotFound;
   auto function = std::make_unique<Function>();
   function->module = this;
   function->device = device;
   function->metadata = &metadata->second;
-  function->kernel_object =
-      symbol_info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
-  function->kernarg_bytes =
-      symbol_info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE);
-  function->group_bytes =
-      symbol_info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE);
-  function->private_bytes =
-      symbol_info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE);
+  function->kernel_object = symbol_info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
+  function->kernarg_bytes = symbol_info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE);
+  function->group_bytes = symbol_info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE);
+  function->private_bytes = symbol_info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE);
   result = function.get();
   functions.emplace(name, std::move(function));
   return hipSuccess;
@@ -152,18 +144,16 @@ hipError_t Module::function(const std::string& name, Function*& result) {
 
 hipError_t Module::variable(const std::string& name, Variable& variable) {
   hsa_executable_symbol_t symbol{};
-  if (hsa_executable_get_symbol_by_name(executable, name.c_str(), &device->agent, &symbol) !=
-      HSA_STATUS_SUCCESS)
+  if (hsa_executable_get_symbol_by_name(executable, name.c_str(), &device->agent, &symbol) != HSA_STATUS_SUCCESS)
     return hipErrorNotFound;
-  if (symbol_info<hsa_symbol_kind_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE) !=
-      HSA_SYMBOL_KIND_VARIABLE)
+  if (symbol_info<hsa_symbol_kind_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE) != HSA_SYMBOL_KIND_VARIABLE)
     return hipErrorNotFound;
-  variable.address = reinterpret_cast<void*>(
-      symbol_info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS));
+  variable.address =
+      reinterpret_cast<void*>(symbol_info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS));
   variable.size = symbol_info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE);
   if (!memory_map().find(variable.address))
-    memory_map().add({reinterpret_cast<uintptr_t>(variable.address),
-                      variable.size ? variable.size : 1, MemoryKind::Variable, device->index});
+    memory_map().add({reinterpret_cast<uintptr_t>(variable.address), variable.size ? variable.size : 1,
+                      MemoryKind::Variable, device->index});
   return hipSuccess;
 }
 
@@ -192,8 +182,7 @@ hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   return publish(status, std::move(loaded), module);
 }
 
-hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned int, hipJitOption*,
-                               void**) {
+hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned int, hipJitOption*, void**) {
   return hip::hipModuleLoadData(module, image);
 }
 
@@ -231,8 +220,7 @@ hipError_t hipModuleGetFunctionCount(unsigned int* count, hipModule_t handle) {
   return hipSuccess;
 }
 
-hipError_t hipModuleGetGlobal(hipDeviceptr_t* dptr, size_t* bytes, hipModule_t handle,
-                              const char* name) {
+hipError_t hipModuleGetGlobal(hipDeviceptr_t* dptr, size_t* bytes, hipModule_t handle, const char* name) {
   if (!name || (!dptr && !bytes)) return hipErrorInvalidValue;
   Module* module = resolve(handle);
   if (!module) return hipErrorInvalidResourceHandle;
@@ -244,27 +232,26 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t* dptr, size_t* bytes, hipModule_t h
 }
 
 // A library is a module whose kernels are loaded on whatever device asks; here, on the current one.
-hipError_t hipLibraryLoadData(hipLibrary_t* library, const void* code, hipJitOption*, void**,
-                              unsigned int, hipLibraryOption*, void**, unsigned int) {
+hipError_t hipLibraryLoadData(hipLibrary_t* library, const void* code, hipJitOption*, void**, unsigned int,
+                              hipLibraryOption*, void**, unsigned int) {
   return hip::hipModuleLoadData(reinterpret_cast<hipModule_t*>(library), code);
 }
-hipError_t hipLibraryLoadFromFile(hipLibrary_t* library, const char* fileName, hipJitOption*,
-                                  void**, unsigned int, hipLibraryOption*, void**, unsigned int) {
+hipError_t hipLibraryLoadFromFile(hipLibrary_t* library, const char* fileName, hipJitOption*, void**, unsigned int,
+                                  hipLibraryOption*, void**, unsigned int) {
   return hip::hipModuleLoad(reinterpret_cast<hipModule_t*>(library), fileName);
 }
 hipError_t hipLibraryUnload(hipLibrary_t library) {
   return hip::hipModuleUnload(reinterpret_cast<hipModule_t>(library));
 }
 hipError_t hipLibraryGetKernel(hipKernel_t* kernel, hipLibrary_t library, const char* name) {
-  return hip::hipModuleGetFunction(reinterpret_cast<hipFunction_t*>(kernel),
-                                   reinterpret_cast<hipModule_t>(library), name);
+  return hip::hipModuleGetFunction(reinterpret_cast<hipFunction_t*>(kernel), reinterpret_cast<hipModule_t>(library),
+                                   name);
 }
 hipError_t hipLibraryGetKernelCount(unsigned int* count, hipLibrary_t library) {
   return hip::hipModuleGetFunctionCount(count, reinterpret_cast<hipModule_t>(library));
 }
 // As many as there is room for, in the order of their names.
-hipError_t hipLibraryEnumerateKernels(hipKernel_t* kernels, unsigned int numKernels,
-                                      hipLibrary_t library) {
+hipError_t hipLibraryEnumerateKernels(hipKernel_t* kernels, unsigned int numKernels, hipLibrary_t library) {
   Module* module = resolve(reinterpret_cast<hipModule_t>(library));
   if (!module) return hipErrorInvalidResourceHandle;
   if (!kernels || !numKernels) return hipErrorInvalidValue;
@@ -292,8 +279,6 @@ hipError_t hipKernelGetName(const char** name, hipKernel_t kernel) {
 const char* hipKernelNameRef(const hipFunction_t f) {
   return f ? reinterpret_cast<const Function*>(f)->name().c_str() : nullptr;
 }
-const char* hipKernelNameRefByPtr(const void* hostFunction, hipStream_t) {
-  return kernel_name(hostFunction);
-}
+const char* hipKernelNameRefByPtr(const void* hostFunction, hipStream_t) { return kernel_name(hostFunction); }
 
 }  // namespace hip

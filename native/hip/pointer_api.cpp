@@ -19,7 +19,8 @@ hipMemoryType type_of(const Allocation& allocation) {
   }
 }
 
-template <class T> hipError_t give(void* data, T value) {
+template <class T>
+hipError_t give(void* data, T value) {
   std::memcpy(data, &value, sizeof value);
   return hipSuccess;
 }
@@ -80,16 +81,15 @@ hipError_t hipPointerGetAttribute(void* data, hipPointer_attribute attribute, hi
   if (!data || !ptr) return hipErrorInvalidValue;
   return attribute_of(data, attribute, ptr);
 }
-hipError_t hipDrvPointerGetAttributes(unsigned int numAttributes, hipPointer_attribute* attributes,
-                                      void** data, hipDeviceptr_t ptr) {
+hipError_t hipDrvPointerGetAttributes(unsigned int numAttributes, hipPointer_attribute* attributes, void** data,
+                                      hipDeviceptr_t ptr) {
   if (!attributes || !data || numAttributes == 0) return hipErrorInvalidValue;
   // An attribute that does not apply reads as zero; the call does not fail for it.
   for (unsigned i = 0; i < numAttributes; ++i)
     if (attribute_of(data[i], attributes[i], ptr) != hipSuccess) std::memset(data[i], 0, 4);
   return hipSuccess;
 }
-hipError_t hipPointerSetAttribute(const void* value, hipPointer_attribute attribute,
-                                  hipDeviceptr_t ptr) {
+hipError_t hipPointerSetAttribute(const void* value, hipPointer_attribute attribute, hipDeviceptr_t ptr) {
   if (!value || !memory_map().find(ptr)) return hipErrorInvalidValue;
   return attribute == HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS ? hipSuccess : hipErrorInvalidValue;
 }

@@ -45,9 +45,8 @@ hipError_t allocate_in(MemoryPool& pool, void** dev_ptr, size_t size, hipStream_
 hipError_t MemoryPool::allocate(size_t size, void** address) {
   std::lock_guard lock(mutex);
   collect(UINT64_MAX);
-  auto fit = std::find_if(cached.begin(), cached.end(), [&](const Freed& block) {
-    return block.size >= size && block.size <= size + size / 4;
-  });
+  auto fit = std::find_if(cached.begin(), cached.end(),
+                          [&](const Freed& block) { return block.size >= size && block.size <= size + size / 4; });
   if (fit != cached.end()) {
     *address = fit->address;
     Allocation allocation;
@@ -119,8 +118,7 @@ hipError_t hipMallocAsync(void** dev_ptr, size_t size, hipStream_t stream) {
   if (!resolved) return hipErrorContextIsDestroyed;
   return allocate_in(*resolved->device.current_pool, dev_ptr, size, stream);
 }
-hipError_t hipMallocFromPoolAsync(void** dev_ptr, size_t size, hipMemPool_t mem_pool,
-                                  hipStream_t stream) {
+hipError_t hipMallocFromPoolAsync(void** dev_ptr, size_t size, hipMemPool_t mem_pool, hipStream_t stream) {
   MemoryPool* pool = resolve(mem_pool);
   if (!pool) return hipErrorInvalidValue;
   return allocate_in(*pool, dev_ptr, size, stream);
@@ -133,10 +131,8 @@ hipError_t hipFreeAsync(void* dev_ptr, hipStream_t handle) {
   auto found = memory_map().find(dev_ptr);
   if (!found || found->base != reinterpret_cast<uintptr_t>(dev_ptr)) return hipErrorInvalidValue;
   // Memory that no pool gave is freed like that of the device's default pool.
-  if (!found->pool && (found->kind != MemoryKind::Device || found->virtual_memory))
-    return hipErrorInvalidValue;
-  MemoryPool* pool = found->pool ? static_cast<MemoryPool*>(found->pool)
-                                 : device_at(found->device)->default_pool.get();
+  if (!found->pool && (found->kind != MemoryKind::Device || found->virtual_memory)) return hipErrorInvalidValue;
+  MemoryPool* pool = found->pool ? static_cast<MemoryPool*>(found->pool) : device_at(found->device)->default_pool.get();
   CompletionRef after;
   {
     std::lock_guard lock(stream->device.mutex);
@@ -193,8 +189,7 @@ hipError_t hipMemPoolDestroy(hipMemPool_t mem_pool) {
   MemoryPool* pool = resolve(mem_pool);
   if (!pool || pool->device->default_pool.get() == pool) return hipErrorInvalidValue;
   if (hipError_t status = synchronize(*pool->device)) return status;
-  if (pool->device->current_pool == pool)
-    pool->device->current_pool = pool->device->default_pool.get();
+  if (pool->device->current_pool == pool) pool->device->current_pool = pool->device->default_pool.get();
   {
     std::lock_guard lock(pool->mutex);
     pool->collect(0);
@@ -259,28 +254,22 @@ hipError_t hipMemPoolGetAttribute(hipMemPool_t mem_pool, hipMemPoolAttr attr, vo
     default: return hipErrorInvalidValue;
   }
 }
-hipError_t hipMemPoolSetAccess(hipMemPool_t mem_pool, const hipMemAccessDesc* desc_list,
-                               size_t count) {
+hipError_t hipMemPoolSetAccess(hipMemPool_t mem_pool, const hipMemAccessDesc* desc_list, size_t count) {
   MemoryPool* pool = resolve(mem_pool);
   if (!pool || (count && !desc_list)) return hipErrorInvalidValue;
   for (size_t i = 0; i < count; ++i) {
-    if (desc_list[i].location.type != hipMemLocationTypeDevice ||
-        !device_at(desc_list[i].location.id))
+    if (desc_list[i].location.type != hipMemLocationTypeDevice || !device_at(desc_list[i].location.id))
       return hipErrorInvalidValue;
-    if (desc_list[i].location.id == pool->device->index &&
-        desc_list[i].flags != hipMemAccessFlagsProtReadWrite)
+    if (desc_list[i].location.id == pool->device->index && desc_list[i].flags != hipMemAccessFlagsProtReadWrite)
       return hipErrorInvalidValue;
   }
   return hipSuccess;
 }
-hipError_t hipMemPoolGetAccess(hipMemAccessFlags* flags, hipMemPool_t mem_pool,
-                               hipMemLocation* location) {
+hipError_t hipMemPoolGetAccess(hipMemAccessFlags* flags, hipMemPool_t mem_pool, hipMemLocation* location) {
   MemoryPool* pool = resolve(mem_pool);
-  if (!pool || !flags || !location || location->type != hipMemLocationTypeDevice ||
-      !device_at(location->id))
+  if (!pool || !flags || !location || location->type != hipMemLocationTypeDevice || !device_at(location->id))
     return hipErrorInvalidValue;
-  *flags = location->id == pool->device->index ? hipMemAccessFlagsProtReadWrite
-                                               : hipMemAccessFlagsProtNone;
+  *flags = location->id == pool->device->index ? hipMemAccessFlagsProtReadWrite : hipMemAccessFlagsProtNone;
   return hipSuccess;
 }
 

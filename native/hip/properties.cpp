@@ -9,7 +9,8 @@ namespace hip {
 
 namespace {
 
-template <class T> T info(hsa_agent_t agent, int attribute) {
+template <class T>
+T info(hsa_agent_t agent, int attribute) {
   T value{};
   hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(attribute), &value);
   return value;
@@ -42,8 +43,7 @@ void compute_capability(const std::string& target, int& major, int& minor) {
 void fill_properties(Device& device) {
   hipDeviceProp_tR0600& p = device.properties;
   hsa_agent_t agent = device.agent;
-  std::snprintf(p.name, sizeof p.name, "%s",
-                device.product.empty() ? device.target.c_str() : device.product.c_str());
+  std::snprintf(p.name, sizeof p.name, "%s", device.product.empty() ? device.target.c_str() : device.product.c_str());
   std::snprintf(p.gcnArchName, sizeof p.gcnArchName, "%s", device.target.c_str());
   char uuid[64] = {};
   hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_UUID), uuid);
@@ -75,10 +75,8 @@ void fill_properties(Device& device) {
   for (int i = 0; i < 3; ++i) p.maxThreadsDim[i] = dims[i] ? dims[i] : 1024;
   p.maxGridSize[0] = 0x7fffffff;
   p.maxGridSize[1] = p.maxGridSize[2] = 65535;
-  p.clockRate =
-      static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY)) * 1000;
-  p.memoryClockRate =
-      static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY)) * 1000;
+  p.clockRate = static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY)) * 1000;
+  p.memoryClockRate = static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY)) * 1000;
   p.memoryBusWidth = static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_MEMORY_WIDTH));
   p.totalConstMem = 2147483647;
   compute_capability(device.target, p.major, p.minor);
@@ -86,8 +84,7 @@ void fill_properties(Device& device) {
   p.texturePitchAlignment = 256;
   p.surfaceAlignment = 256;
   p.deviceOverlap = 1;
-  p.asyncEngineCount =
-      std::max(1, static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_NUM_SDMA_ENG)));
+  p.asyncEngineCount = std::max(1, static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_NUM_SDMA_ENG)));
   p.multiProcessorCount = units;
   p.maxThreadsPerMultiProcessor = waves_per_cu * p.warpSize;
   p.maxBlocksPerMultiProcessor = waves_per_cu;
@@ -103,8 +100,7 @@ void fill_properties(Device& device) {
   p.pciDeviceID = static_cast<int>((location >> 3) & 0x1f);
   p.pciDomainID = static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_DOMAIN));
   uint8_t memory_bits[8] = {};
-  hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES),
-                     memory_bits);
+  hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES), memory_bits);
   p.integrated = memory_bits[0] & HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU ? 1 : 0;
   p.unifiedAddressing = 1;
   p.streamPrioritiesSupported = 1;
@@ -184,8 +180,7 @@ int device_attribute(const Device& device, hipDeviceAttribute_t attribute, bool&
     case hipDeviceAttributeMultiGpuBoardGroupID: return p.multiGpuBoardGroupID;
     case hipDeviceAttributeMultiprocessorCount: return p.multiProcessorCount;
     case hipDeviceAttributePageableMemoryAccess: return p.pageableMemoryAccess;
-    case hipDeviceAttributePageableMemoryAccessUsesHostPageTables:
-      return p.pageableMemoryAccessUsesHostPageTables;
+    case hipDeviceAttributePageableMemoryAccessUsesHostPageTables: return p.pageableMemoryAccessUsesHostPageTables;
     case hipDeviceAttributePciBusId: return p.pciBusID;
     case hipDeviceAttributePciDeviceId: return p.pciDeviceID;
     case hipDeviceAttributePciDomainID: return p.pciDomainID;
@@ -195,8 +190,7 @@ int device_attribute(const Device& device, hipDeviceAttribute_t attribute, bool&
     case hipDeviceAttributeReservedSharedMemPerBlock: return 0;
     case hipDeviceAttributeMaxSharedMemoryPerBlock: return static_cast<int>(p.sharedMemPerBlock);
     case hipDeviceAttributeSharedMemPerBlockOptin: return static_cast<int>(p.sharedMemPerBlockOptin);
-    case hipDeviceAttributeSharedMemPerMultiprocessor:
-      return static_cast<int>(p.sharedMemPerMultiprocessor);
+    case hipDeviceAttributeSharedMemPerMultiprocessor: return static_cast<int>(p.sharedMemPerMultiprocessor);
     case hipDeviceAttributeSingleToDoublePrecisionPerfRatio: return 0;
     case hipDeviceAttributeStreamPrioritiesSupported: return p.streamPrioritiesSupported;
     case hipDeviceAttributeSurfaceAlignment: return static_cast<int>(p.surfaceAlignment);
@@ -204,8 +198,7 @@ int device_attribute(const Device& device, hipDeviceAttribute_t attribute, bool&
     case hipDeviceAttributeTextureAlignment: return static_cast<int>(p.textureAlignment);
     case hipDeviceAttributeTexturePitchAlignment: return static_cast<int>(p.texturePitchAlignment);
     case hipDeviceAttributeTotalConstantMemory: return static_cast<int>(p.totalConstMem);
-    case hipDeviceAttributeTotalGlobalMem:
-      return static_cast<int>(std::min<size_t>(p.totalGlobalMem, 0x7fffffff));
+    case hipDeviceAttributeTotalGlobalMem: return static_cast<int>(std::min<size_t>(p.totalGlobalMem, 0x7fffffff));
     case hipDeviceAttributeUnifiedAddressing: return p.unifiedAddressing;
     case hipDeviceAttributeWarpSize: return p.warpSize;
     case hipDeviceAttributeMemoryPoolsSupported: return p.memoryPoolsSupported;
@@ -227,7 +220,8 @@ int device_attribute(const Device& device, hipDeviceAttribute_t attribute, bool&
     case hipDeviceAttributeFineGrainSupport: return 1;
     case hipDeviceAttributeWallClockRate: return p.clockInstructionRate;
     case hipDeviceAttributeNumberOfXccs: return static_cast<int>(device.xccs);
-    case hipDeviceAttributeMaxAvailableVgprsPerThread: return 512;  // gfx90a and later: vector and accumulation registers in one file
+    case hipDeviceAttributeMaxAvailableVgprsPerThread:
+      return 512;  // gfx90a and later: vector and accumulation registers in one file
     default: known = false; return 0;
   }
 }

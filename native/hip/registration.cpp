@@ -43,8 +43,7 @@ Tables& tables() {
 
 hipError_t FatBinary::module(Device& device, Module*& result) {
   std::lock_guard lock(mutex);
-  if (modules.size() <= static_cast<size_t>(device.index))
-    modules.resize(static_cast<size_t>(device.index) + 1);
+  if (modules.size() <= static_cast<size_t>(device.index)) modules.resize(static_cast<size_t>(device.index) + 1);
   auto& slot = modules[static_cast<size_t>(device.index)];
   if (!slot) {
     if (hipError_t status = load_module(device, data, 0, {}, slot)) return status;
@@ -132,8 +131,8 @@ void** __hipRegisterFatBinary(const void* data) {
   return reinterpret_cast<void**>(binary);
 }
 
-void __hipRegisterFunction(void** modules, const void* hostFunction, char*, const char* deviceName,
-                           unsigned int, void*, void*, dim3*, dim3*, int*) {
+void __hipRegisterFunction(void** modules, const void* hostFunction, char*, const char* deviceName, unsigned int, void*,
+                           void*, dim3*, dim3*, int*) {
   if (!modules) return;
   std::unique_lock lock(tables().mutex);
   Entry entry;
@@ -142,8 +141,7 @@ void __hipRegisterFunction(void** modules, const void* hostFunction, char*, cons
   tables().kernels[hostFunction] = std::move(entry);
 }
 
-void __hipRegisterVar(void** modules, void* var, char*, char* deviceVar, int, size_t size, int,
-                      int) {
+void __hipRegisterVar(void** modules, void* var, char*, char* deviceVar, int, size_t size, int, int) {
   if (!modules) return;
   std::unique_lock lock(tables().mutex);
   Entry entry;
@@ -153,8 +151,8 @@ void __hipRegisterVar(void** modules, void* var, char*, char* deviceVar, int, si
   tables().variables[var] = std::move(entry);
 }
 
-void __hipRegisterManagedVar(void* hipModule, void** pointer, void* init_value, const char* name,
-                             size_t size, unsigned) {
+void __hipRegisterManagedVar(void* hipModule, void** pointer, void* init_value, const char* name, size_t size,
+                             unsigned) {
   if (!hipModule) return;
   void* memory = nullptr;
   if (hip::hipMallocManaged(&memory, size, hipMemAttachGlobal) != hipSuccess) {

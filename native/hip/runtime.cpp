@@ -21,10 +21,10 @@ ThreadState& thread_state() {
 
 namespace {
 
-template <class T> T agent_info(hsa_agent_t agent, int attribute, T fallback = {}) {
+template <class T>
+T agent_info(hsa_agent_t agent, int attribute, T fallback = {}) {
   T value = fallback;
-  if (hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(attribute), &value) !=
-      HSA_STATUS_SUCCESS)
+  if (hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(attribute), &value) != HSA_STATUS_SUCCESS)
     return fallback;
   return value;
 }
@@ -52,12 +52,9 @@ hsa_status_t collect_pool(hsa_amd_memory_pool_t pool, void* data) {
   hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
   if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
   hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
-  if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT) && !pools.kernarg.handle)
-    pools.kernarg = pool;
-  if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) && !pools.fine.handle)
-    pools.fine = pool;
-  if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) && !pools.coarse.handle)
-    pools.coarse = pool;
+  if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT) && !pools.kernarg.handle) pools.kernarg = pool;
+  if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) && !pools.fine.handle) pools.fine = pool;
+  if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) && !pools.coarse.handle) pools.coarse = pool;
   return HSA_STATUS_SUCCESS;
 }
 
@@ -117,8 +114,7 @@ bool settle(Device& device) {
   for (int left = kExitWaitMs / 10; left > 0; --left) {
     std::erase_if(pending, [](const CompletionRef& work) { return !work.pending(); });
     if (pending.empty() || device.fault_status() != hipSuccess) return true;
-    hsa_signal_wait_scacquire(pending.back()->signal, HSA_SIGNAL_CONDITION_LT, 1, slice,
-                              HSA_WAIT_STATE_BLOCKED);
+    hsa_signal_wait_scacquire(pending.back()->signal, HSA_SIGNAL_CONDITION_LT, 1, slice, HSA_WAIT_STATE_BLOCKED);
   }
   return false;
 }
@@ -128,8 +124,10 @@ void exit_check(int status, void*) {
   if (status != 0 || forked()) return;
   for (auto& device : runtime().devices)
     if (!settle(*device))
-      std::fprintf(stderr, "rocm-perf: the program ended %d s ago and its kernels have not: "
-                           "what they would have done is not known\n", kExitWaitMs / 1000);
+      std::fprintf(stderr,
+                   "rocm-perf: the program ended %d s ago and its kernels have not: "
+                   "what they would have done is not known\n",
+                   kExitWaitMs / 1000);
   for (auto& device : runtime().devices) {
     if (device->fault_status() == hipSuccess) continue;
     std::fflush(nullptr);
@@ -173,17 +171,15 @@ void start(Runtime& rt) {
     device->fine = pools.fine;
     hsa_agent_iterate_isas(device->agent, first_isa, &device->isa);
     size_t dash = device->isa.rfind("--");
-    device->target = dash == std::string::npos ? agent_text(device->agent, HSA_AGENT_INFO_NAME)
-                                               : device->isa.substr(dash + 2);
+    device->target =
+        dash == std::string::npos ? agent_text(device->agent, HSA_AGENT_INFO_NAME) : device->isa.substr(dash + 2);
     device->product = agent_text(device->agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME);
-    device->simds_per_cu =
-        agent_info<uint32_t>(device->agent, HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, 4);
+    device->simds_per_cu = agent_info<uint32_t>(device->agent, HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, 4);
     uint32_t waves = agent_info<uint32_t>(device->agent, HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU, 32);
     if (device->simds_per_cu) device->waves_per_simd = waves / device->simds_per_cu;
     device->xccs = agent_info<uint32_t>(device->agent, HSA_AMD_AGENT_INFO_NUM_XCC, 1);
     size_t granule = 0;
-    hsa_amd_memory_pool_get_info(device->coarse, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE,
-                                 &granule);
+    hsa_amd_memory_pool_get_info(device->coarse, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE, &granule);
     if (granule) device->memory_granule = granule;
     device->limits[hipLimitStackSize] = 1024;
     device->limits[hipLimitPrintfFifoSize] = 1 << 20;
@@ -242,16 +238,10 @@ void Device::report_fault(hsa_status_t status) {
   switch (static_cast<int>(status)) {
     case HSA_STATUS_ERROR_MEMORY_FAULT:
     case HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION:
-    case HSA_STATUS_ERROR_INVALID_ALLOCATION:
-      error = hipErrorIllegalAddress;
-      break;
+    case HSA_STATUS_ERROR_INVALID_ALLOCATION: error = hipErrorIllegalAddress; break;
     case HSA_STATUS_ERROR_OUT_OF_RESOURCES:
-    case HSA_STATUS_ERROR_OUT_OF_REGISTERS:
-      error = hipErrorLaunchOutOfResources;
-      break;
-    case HSA_STATUS_ERROR_INVALID_PACKET_FORMAT:
-      error = hipErrorInvalidConfiguration;
-      break;
+    case HSA_STATUS_ERROR_OUT_OF_REGISTERS: error = hipErrorLaunchOutOfResources; break;
+    case HSA_STATUS_ERROR_INVALID_PACKET_FORMAT: error = hipErrorInvalidConfiguration; break;
     default:
       if (assert_seen.load()) error = hipErrorAssert;
   }
@@ -280,8 +270,8 @@ hipError_t wait(const CompletionRef& completion) {
   Device* device = completion->device;
   // Sliced, so that a fault on another queue of the device ends the wait as well.
   const uint64_t slice = runtime().timestamp_hz / 20;
-  while (hsa_signal_wait_scacquire(completion->signal, HSA_SIGNAL_CONDITION_LT, 1, slice,
-                                   HSA_WAIT_STATE_BLOCKED) >= 1) {
+  while (hsa_signal_wait_scacquire(completion->signal, HSA_SIGNAL_CONDITION_LT, 1, slice, HSA_WAIT_STATE_BLOCKED) >=
+         1) {
     if (device && device->fault_status() != hipSuccess) return device->fault_status();
   }
   return device ? device->fault_status() : hipSuccess;

@@ -16,15 +16,12 @@ constexpr uint32_t kQueuePackets = 1024;
 constexpr size_t kMaxQueues = 24;  // per device; more streams share
 
 constexpr uint16_t packet_header(hsa_packet_type_t type) {
-  return static_cast<uint16_t>((type << HSA_PACKET_HEADER_TYPE) |
-                               (1 << HSA_PACKET_HEADER_BARRIER) |
+  return static_cast<uint16_t>((type << HSA_PACKET_HEADER_TYPE) | (1 << HSA_PACKET_HEADER_BARRIER) |
                                (HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE) |
                                (HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE));
 }
 
-void on_queue_error(hsa_status_t status, hsa_queue_t*, void* data) {
-  static_cast<Device*>(data)->report_fault(status);
-}
+void on_queue_error(hsa_status_t status, hsa_queue_t*, void* data) { static_cast<Device*>(data)->report_fault(status); }
 
 // Marks, for tools, whose packets the calling thread submits.
 class StreamScope {
@@ -59,8 +56,7 @@ void* KernargArena::allocate(size_t size, Device& device) {
   Chunk chunk;
   chunk.size = size > kKernargChunk ? size : kKernargChunk;
   void* base = nullptr;
-  if (hsa_amd_memory_pool_allocate(runtime().kernarg, chunk.size, 0, &base) != HSA_STATUS_SUCCESS)
-    return nullptr;
+  if (hsa_amd_memory_pool_allocate(runtime().kernarg, chunk.size, 0, &base) != HSA_STATUS_SUCCESS) return nullptr;
   hsa_amd_agents_allow_access(1, &device.agent, nullptr, base);
   chunk.base = static_cast<char*>(base);
   chunk.used = size;
@@ -110,8 +106,7 @@ void HostWorker::loop() {
   }
 }
 
-Stream::Stream(Device& device_, unsigned flags_, int priority_)
-    : device(device_), flags(flags_), priority(priority_) {}
+Stream::Stream(Device& device_, unsigned flags_, int priority_) : device(device_), flags(flags_), priority(priority_) {}
 
 Stream::~Stream() { release_queue(); }
 
@@ -123,12 +118,11 @@ hsa_queue_t* Stream::ensure_queue() {
     queue_ = device.idle_queues.back();
     device.idle_queues.pop_back();
   } else if (device.shared_queues.size() < kMaxQueues) {
-    if (hsa_queue_create(device.agent, kQueuePackets, HSA_QUEUE_TYPE_MULTI, on_queue_error, &device,
-                         UINT32_MAX, UINT32_MAX, &queue_) != HSA_STATUS_SUCCESS)
+    if (hsa_queue_create(device.agent, kQueuePackets, HSA_QUEUE_TYPE_MULTI, on_queue_error, &device, UINT32_MAX,
+                         UINT32_MAX, &queue_) != HSA_STATUS_SUCCESS)
       return nullptr;
     hsa_amd_profiling_set_profiler_enabled(queue_, 1);
-    if (!cu_mask.empty())
-      hsa_amd_queue_cu_set_mask(queue_, static_cast<uint32_t>(cu_mask.size() * 32), cu_mask.data());
+    if (!cu_mask.empty()) hsa_amd_queue_cu_set_mask(queue_, static_cast<uint32_t>(cu_mask.size() * 32), cu_mask.data());
     device.shared_queues.emplace_back(queue_, 1);
     return queue_;
   } else {
@@ -172,11 +166,9 @@ void Stream::barriers(const std::vector<CompletionRef>& after, Completion* compl
   size_t next = 0;
   do {
     uint64_t index = reserve_packet();
-    auto* packet = static_cast<hsa_barrier_and_packet_t*>(queue_->base_address) +
-                   (index & (queue_->size - 1));
+    auto* packet = static_cast<hsa_barrier_and_packet_t*>(queue_->base_address) + (index & (queue_->size - 1));
     std::memset(reinterpret_cast<char*>(packet) + 4, 0, sizeof *packet - 4);
-    for (int slot = 0; slot < 5 && next < after.size(); ++slot, ++next)
-      packet->dep_signal[slot] = after[next]->signal;
+    for (int slot = 0; slot < 5 && next < after.size(); ++slot, ++next) packet->dep_signal[slot] = after[next]->signal;
     if (next == after.size() && completion) packet->completion_signal = completion->signal;
     publish(index, packet_header(HSA_PACKET_TYPE_BARRIER_AND), 0);
   } while (next < after.size());
@@ -222,8 +214,7 @@ hipError_t Stream::dispatch(const KernelDispatch& kernel, CompletionRef* done) {
   if (!scratch_.empty()) barriers(scratch_, nullptr);
 
   uint64_t index = reserve_packet();
-  auto* packet = static_cast<hsa_kernel_dispatch_packet_t*>(queue_->base_address) +
-                 (index & (queue_->size - 1));
+  auto* packet = static_cast<hsa_kernel_dispatch_packet_t*>(queue_->base_address) + (index & (queue_->size - 1));
   uint16_t dimensions = kernel.grid[2] > 1 || kernel.block[2] > 1   ? 3
                         : kernel.grid[1] > 1 || kernel.block[1] > 1 ? 2
                                                                     : 1;
@@ -262,8 +253,7 @@ hipError_t Stream::marker(CompletionRef* done, const std::vector<CompletionRef>&
   return hipSuccess;
 }
 
-hipError_t Stream::copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent,
-                        size_t size) {
+hipError_t Stream::copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size) {
   if (!ensure_queue()) return hipErrorOutOfMemory;
   CompletionRef completion = make_completion(&device);
   if (!completion) return hipErrorOutOfMemory;
@@ -272,17 +262,16 @@ hipError_t Stream::copy(void* to, hsa_agent_t to_agent, const void* from, hsa_ag
   collect(scratch_, false);
   std::vector<hsa_signal_t> waits;
   for (const CompletionRef& before : scratch_) waits.push_back(before->signal);
-  hsa_status_t status = hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size,
-                                                  static_cast<uint32_t>(waits.size()), waits.data(),
-                                                  completion->signal);
+  hsa_status_t status = hsa_amd_memory_async_copy(
+      to, to_agent, from, from_agent, size, static_cast<uint32_t>(waits.size()), waits.data(), completion->signal);
   if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
   submitted(std::move(completion), false);
   return hipSuccess;
 }
 
-hipError_t Stream::copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_offset,
-                             const hsa_pitched_ptr_t& from, const hsa_dim3_t& from_offset,
-                             const hsa_dim3_t& range, hsa_amd_copy_direction_t direction) {
+hipError_t Stream::copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_offset, const hsa_pitched_ptr_t& from,
+                             const hsa_dim3_t& from_offset, const hsa_dim3_t& range,
+                             hsa_amd_copy_direction_t direction) {
   if (!ensure_queue()) return hipErrorOutOfMemory;
   CompletionRef completion = make_completion(&device);
   if (!completion) return hipErrorOutOfMemory;
@@ -291,9 +280,9 @@ hipError_t Stream::copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_o
   collect(scratch_, false);
   std::vector<hsa_signal_t> waits;
   for (const CompletionRef& before : scratch_) waits.push_back(before->signal);
-  hsa_status_t status = hsa_amd_memory_async_copy_rect(
-      &to, &to_offset, &from, &from_offset, &range, device.agent, direction,
-      static_cast<uint32_t>(waits.size()), waits.data(), completion->signal);
+  hsa_status_t status =
+      hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &range, device.agent, direction,
+                                     static_cast<uint32_t>(waits.size()), waits.data(), completion->signal);
   if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
   submitted(std::move(completion), false);
   return hipSuccess;
@@ -312,9 +301,9 @@ hipError_t Stream::timed_fill(void* to, size_t bytes, std::function<void()> fill
     (*work)();
     delete work;
   };
-  hsa_status_t status = hsa_rocm_perf_async_fill(
-      device.agent, to, bytes, run, new std::function<void()>(std::move(fill)),
-      static_cast<uint32_t>(waits.size()), waits.data(), completion->signal);
+  hsa_status_t status =
+      hsa_rocm_perf_async_fill(device.agent, to, bytes, run, new std::function<void()>(std::move(fill)),
+                               static_cast<uint32_t>(waits.size()), waits.data(), completion->signal);
   if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
   submitted(std::move(completion), false);
   return hipSuccess;

@@ -85,11 +85,9 @@ struct Stream {
   // All of these are called under device.mutex; `done`, where given, receives the completion.
   hipError_t dispatch(const KernelDispatch& kernel, CompletionRef* done = nullptr);
   hipError_t marker(CompletionRef* done, const std::vector<CompletionRef>& after = {});
-  hipError_t copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent,
-                  size_t size);
-  hipError_t copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_offset,
-                       const hsa_pitched_ptr_t& from, const hsa_dim3_t& from_offset,
-                       const hsa_dim3_t& range, hsa_amd_copy_direction_t direction);
+  hipError_t copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size);
+  hipError_t copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_offset, const hsa_pitched_ptr_t& from,
+                       const hsa_dim3_t& from_offset, const hsa_dim3_t& range, hsa_amd_copy_direction_t direction);
   hipError_t host(std::function<void(hipError_t)> run);
   // A fill as the device's work, where time is modelled.
   hipError_t timed_fill(void* to, size_t bytes, std::function<void()> fill);

@@ -50,8 +50,7 @@ Stream* adopt_stream(Device& device) {
 
 constexpr int kLowestPriority = 1, kHighestPriority = -1;
 
-hipError_t create(hipStream_t* handle, unsigned flags, int priority,
-                  std::vector<uint32_t> cu_mask = {}) {
+hipError_t create(hipStream_t* handle, unsigned flags, int priority, std::vector<uint32_t> cu_mask = {}) {
   Device* device;
   if (hipError_t status = check_device(device)) return status;
   if (!handle || (flags & ~unsigned{hipStreamNonBlocking})) return hipErrorInvalidValue;
@@ -102,8 +101,7 @@ hipError_t write_value(hipStream_t handle, void* ptr, T value) {
   if (!ptr) return hipErrorInvalidValue;
   if (stream->capture) return capture_invalidate(*stream);
   std::lock_guard lock(stream->device.mutex);
-  return stream->host(
-      [=](hipError_t) { __atomic_store_n(static_cast<T*>(ptr), value, __ATOMIC_RELEASE); });
+  return stream->host([=](hipError_t) { __atomic_store_n(static_cast<T*>(ptr), value, __ATOMIC_RELEASE); });
 }
 
 hipStream_t own(hipStream_t stream) { return stream ? stream : hipStreamPerThread; }
@@ -122,8 +120,7 @@ Stream* per_thread_stream() {
   Device* device = current_device();
   if (!device) return nullptr;
   auto& streams = thread_state().default_streams;
-  if (streams.size() <= static_cast<size_t>(device->index))
-    streams.resize(static_cast<size_t>(device->index) + 1);
+  if (streams.size() <= static_cast<size_t>(device->index)) streams.resize(static_cast<size_t>(device->index) + 1);
   hipStream_t& handle = streams[static_cast<size_t>(device->index)];
   if (!handle) handle = reinterpret_cast<hipStream_t>(adopt_stream(*device));
   if (!handle && create(&handle, hipStreamDefault, 0) != hipSuccess) return nullptr;
@@ -152,14 +149,11 @@ hipError_t stream_for_work(hipStream_t handle, Stream*& stream) {
 // ---- creation and attributes --------------------------------------------------------------------------
 
 hipError_t hipStreamCreate(hipStream_t* stream) { return create(stream, hipStreamDefault, 0); }
-hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned int flags) {
-  return create(stream, flags, 0);
-}
+hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned int flags) { return create(stream, flags, 0); }
 hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned int flags, int priority) {
   return create(stream, flags, priority);
 }
-hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream, uint32_t cuMaskSize,
-                                        const uint32_t* cuMask) {
+hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream, uint32_t cuMaskSize, const uint32_t* cuMask) {
   if (!cuMask || cuMaskSize == 0) return hipErrorInvalidValue;
   return create(stream, hipStreamDefault, 0, {cuMask, cuMask + cuMaskSize});
 }
@@ -170,8 +164,7 @@ hipError_t hipExtStreamGetCUMask(hipStream_t handle, uint32_t cuMaskSize, uint32
   if (!cuMask || cuMaskSize * 32 < units) return hipErrorInvalidValue;
   for (uint32_t i = 0; i < cuMaskSize; ++i) {
     uint32_t all = units >= 32 * (i + 1) ? ~0u : units > 32 * i ? (1u << (units - 32 * i)) - 1 : 0;
-    cuMask[i] = stream->cu_mask.empty() ? all
-                : i < stream->cu_mask.size() ? stream->cu_mask[i] & all : 0;
+    cuMask[i] = stream->cu_mask.empty() ? all : i < stream->cu_mask.size() ? stream->cu_mask[i] & all : 0;
   }
   return hipSuccess;
 }
@@ -182,8 +175,7 @@ hipError_t hipDeviceGetStreamPriorityRange(int* leastPriority, int* greatestPrio
 }
 
 hipError_t hipStreamDestroy(hipStream_t handle) {
-  if (!handle || handle == hipStreamLegacy || handle == hipStreamPerThread)
-    return hipErrorInvalidResourceHandle;
+  if (!handle || handle == hipStreamLegacy || handle == hipStreamPerThread) return hipErrorInvalidResourceHandle;
   Stream* stream = resolve_stream(handle);
   if (!stream) return hipErrorContextIsDestroyed;
   if (stream->capture) capture_abandon(*stream);
@@ -233,29 +225,24 @@ int hipGetStreamDeviceId(hipStream_t handle) {
   Stream* stream = resolve_stream(handle);
   return stream ? stream->device.index : -1;
 }
-hipError_t hipStreamGetAttribute(hipStream_t handle, hipLaunchAttributeID attr,
-                                 hipLaunchAttributeValue* value_out) {
+hipError_t hipStreamGetAttribute(hipStream_t handle, hipLaunchAttributeID attr, hipLaunchAttributeValue* value_out) {
   Stream* stream = resolve_stream(handle);
   if (!stream) return hipErrorInvalidHandle;
   if (!value_out) return hipErrorInvalidValue;
   *value_out = {};
   if (attr == hipLaunchAttributePriority) value_out->priority = stream->priority;
   else if (attr == hipLaunchAttributeSynchronizationPolicy) value_out->syncPolicy = hipSyncPolicyAuto;
-  else if (attr == hipLaunchAttributeMemSyncDomain)
-    value_out->memSyncDomain = hipLaunchMemSyncDomainDefault;
+  else if (attr == hipLaunchAttributeMemSyncDomain) value_out->memSyncDomain = hipLaunchMemSyncDomainDefault;
   return hipSuccess;
 }
 // What can be set is a hint, and no hint is kept: there is nothing to carry over.
 hipError_t hipStreamCopyAttributes(hipStream_t dst, hipStream_t src) {
   return resolve_stream(dst) && resolve_stream(src) ? hipSuccess : hipErrorInvalidHandle;
 }
-hipError_t hipStreamSetAttribute(hipStream_t handle, hipLaunchAttributeID attr,
-                                 const hipLaunchAttributeValue* value) {
+hipError_t hipStreamSetAttribute(hipStream_t handle, hipLaunchAttributeID attr, const hipLaunchAttributeValue* value) {
   if (!resolve_stream(handle)) return hipErrorInvalidHandle;
-  const bool hint = attr == hipLaunchAttributeAccessPolicyWindow ||
-                    attr == hipLaunchAttributeSynchronizationPolicy ||
-                    attr == hipLaunchAttributeMemSyncDomain ||
-                    attr == hipLaunchAttributeMemSyncDomainMap;
+  const bool hint = attr == hipLaunchAttributeAccessPolicyWindow || attr == hipLaunchAttributeSynchronizationPolicy ||
+                    attr == hipLaunchAttributeMemSyncDomain || attr == hipLaunchAttributeMemSyncDomainMap;
   return value && hint ? hipSuccess : hipErrorInvalidValue;
 }
 
@@ -307,8 +294,7 @@ hipError_t hipLaunchHostFunc(hipStream_t handle, hipHostFn_t fn, void* userData)
     if (status == hipSuccess) fn(userData);
   });
 }
-hipError_t hipStreamAddCallback(hipStream_t handle, hipStreamCallback_t callback, void* userData,
-                                unsigned int flags) {
+hipError_t hipStreamAddCallback(hipStream_t handle, hipStreamCallback_t callback, void* userData, unsigned int flags) {
   Stream* stream;
   if (hipError_t status = stream_for_work(handle, stream)) return status;
   if (!callback || flags != 0) return hipErrorInvalidValue;
@@ -319,12 +305,10 @@ hipError_t hipStreamAddCallback(hipStream_t handle, hipStreamCallback_t callback
 
 // ---- memory operations --------------------------------------------------------------------------------------
 
-hipError_t hipStreamWaitValue32(hipStream_t stream, void* ptr, uint32_t value, unsigned int flags,
-                                uint32_t mask) {
+hipError_t hipStreamWaitValue32(hipStream_t stream, void* ptr, uint32_t value, unsigned int flags, uint32_t mask) {
   return wait_value<uint32_t>(stream, ptr, value, flags, mask);
 }
-hipError_t hipStreamWaitValue64(hipStream_t stream, void* ptr, uint64_t value, unsigned int flags,
-                                uint64_t mask) {
+hipError_t hipStreamWaitValue64(hipStream_t stream, void* ptr, uint64_t value, unsigned int flags, uint64_t mask) {
   return wait_value<uint64_t>(stream, ptr, value, flags, mask);
 }
 hipError_t hipStreamWriteValue32(hipStream_t stream, void* ptr, uint32_t value, unsigned int) {
@@ -333,20 +317,19 @@ hipError_t hipStreamWriteValue32(hipStream_t stream, void* ptr, uint32_t value, 
 hipError_t hipStreamWriteValue64(hipStream_t stream, void* ptr, uint64_t value, unsigned int) {
   return write_value<uint64_t>(stream, ptr, value);
 }
-hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned int count,
-                               hipStreamBatchMemOpParams* paramArray, unsigned int) {
+hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned int count, hipStreamBatchMemOpParams* paramArray,
+                               unsigned int) {
   if (!paramArray || count == 0 || count > 256) return hipErrorInvalidValue;
   for (unsigned i = 0; i < count; ++i) {
     const hipStreamBatchMemOpParams& p = paramArray[i];
     hipError_t status = hipErrorInvalidValue;
     switch (p.operation) {
       case hipStreamMemOpWaitValue32:
-        status = wait_value<uint32_t>(stream, p.waitValue.address, p.waitValue.value,
-                                      p.waitValue.flags, ~0u);
+        status = wait_value<uint32_t>(stream, p.waitValue.address, p.waitValue.value, p.waitValue.flags, ~0u);
         break;
       case hipStreamMemOpWaitValue64:
-        status = wait_value<uint64_t>(stream, p.waitValue.address, p.waitValue.value64,
-                                      p.waitValue.flags, ~uint64_t{0});
+        status =
+            wait_value<uint64_t>(stream, p.waitValue.address, p.waitValue.value64, p.waitValue.flags, ~uint64_t{0});
         break;
       case hipStreamMemOpWriteValue32:
         status = write_value<uint32_t>(stream, p.writeValue.address, p.writeValue.value);
@@ -364,9 +347,7 @@ hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned int count,
 // ---- the default stream of the calling thread -------------------------------------------------------------------
 
 hipError_t hipStreamQuery_spt(hipStream_t stream) { return hip::hipStreamQuery(own(stream)); }
-hipError_t hipStreamSynchronize_spt(hipStream_t stream) {
-  return hip::hipStreamSynchronize(own(stream));
-}
+hipError_t hipStreamSynchronize_spt(hipStream_t stream) { return hip::hipStreamSynchronize(own(stream)); }
 hipError_t hipStreamGetPriority_spt(hipStream_t stream, int* priority) {
   return hip::hipStreamGetPriority(own(stream), priority);
 }
@@ -376,8 +357,8 @@ hipError_t hipStreamGetFlags_spt(hipStream_t stream, unsigned int* flags) {
 hipError_t hipStreamWaitEvent_spt(hipStream_t stream, hipEvent_t event, unsigned int flags) {
   return hip::hipStreamWaitEvent(own(stream), event, flags);
 }
-hipError_t hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t callback,
-                                    void* userData, unsigned int flags) {
+hipError_t hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t callback, void* userData,
+                                    unsigned int flags) {
   return hip::hipStreamAddCallback(own(stream), callback, userData, flags);
 }
 hipError_t hipLaunchHostFunc_spt(hipStream_t stream, hipHostFn_t fn, void* userData) {

@@ -34,8 +34,7 @@ ProcessResult run_process(const std::vector<std::string>& command) {
   // The child is a compiler: it must not run on a virtual GPU or be traced itself.
   std::vector<std::string> environment;
   for (char** variable = environ; *variable; ++variable)
-    if (std::strncmp(*variable, "LD_PRELOAD=", 11) != 0 &&
-        std::strncmp(*variable, "HSA_TOOLS_LIB=", 14) != 0)
+    if (std::strncmp(*variable, "LD_PRELOAD=", 11) != 0 && std::strncmp(*variable, "HSA_TOOLS_LIB=", 14) != 0)
       environment.emplace_back(*variable);
   std::vector<char*> arguments, variables;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -49,8 +48,7 @@ ProcessResult run_process(const std::vector<std::string>& command) {
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDERR_FILENO);
   pid_t child = 0;
-  int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(),
-                           variables.data());
+  int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), variables.data());
   posix_spawn_file_actions_destroy(&actions);
   close(pipe_ends[1]);
   if (error != 0) {
@@ -66,8 +64,7 @@ ProcessResult run_process(const std::vector<std::string>& command) {
   }
   close(pipe_ends[0]);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }

@@ -38,16 +38,13 @@ hipError_t hipUserObjectRetain(hipUserObject_t object, unsigned int count) {
   retain_user_object(object, count);
   return hipSuccess;
 }
-hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned int count,
-                                    unsigned int flags) {
-  if (!graph || !object || count == 0 || flags > hipGraphUserObjectMove)
-    return hipErrorInvalidValue;
+hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned int count, unsigned int flags) {
+  if (!graph || !object || count == 0 || flags > hipGraphUserObjectMove) return hipErrorInvalidValue;
   if (flags != hipGraphUserObjectMove) retain_user_object(object, count);
   graph->user_objects[object] += count;
   return hipSuccess;
 }
-hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object,
-                                     unsigned int count) {
+hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object, unsigned int count) {
   if (!graph || !object || count == 0) return hipErrorInvalidValue;
   auto held = graph->user_objects.find(object);
   if (held == graph->user_objects.end() || held->second < count) return hipErrorInvalidValue;

@@ -30,8 +30,7 @@ State& state() {
 }
 
 hipError_t check_properties(const hipMemAllocationProp* prop, Device*& device) {
-  if (!prop || prop->type != hipMemAllocationTypePinned ||
-      prop->location.type != hipMemLocationTypeDevice)
+  if (!prop || prop->type != hipMemAllocationTypePinned || prop->location.type != hipMemLocationTypeDevice)
     return hipErrorInvalidValue;
   device = device_at(prop->location.id);
   return device ? hipSuccess : hipErrorInvalidValue;
@@ -52,37 +51,30 @@ hipError_t hipMemGetAllocationGranularity(size_t* granularity, const hipMemAlloc
   if (!granularity || option > hipMemAllocationGranularityRecommended) return hipErrorInvalidValue;
   size_t granule = device->memory_granule;
   if (option == hipMemAllocationGranularityRecommended)
-    hsa_amd_memory_pool_get_info(device->coarse,
-                                 HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE, &granule);
+    hsa_amd_memory_pool_get_info(device->coarse, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE, &granule);
   *granularity = granule ? granule : device->memory_granule;
   return hipSuccess;
 }
-hipError_t hipMemAddressReserve(void** ptr, size_t size, size_t alignment, void* addr,
-                                unsigned long long flags) {
+hipError_t hipMemAddressReserve(void** ptr, size_t size, size_t alignment, void* addr, unsigned long long flags) {
   Device* device;
   if (hipError_t status = check_device(device)) return status;
-  if (!ptr || size == 0 || size % device->memory_granule || flags != 0 ||
-      (alignment & (alignment - 1)))
+  if (!ptr || size == 0 || size % device->memory_granule || flags != 0 || (alignment & (alignment - 1)))
     return hipErrorInvalidValue;
   const auto wanted = reinterpret_cast<uint64_t>(addr);
-  return error_from_hsa(
-      alignment ? hsa_amd_vmem_address_reserve_align(ptr, size, wanted, alignment, 0)
-                : hsa_amd_vmem_address_reserve(ptr, size, wanted, 0));
+  return error_from_hsa(alignment ? hsa_amd_vmem_address_reserve_align(ptr, size, wanted, alignment, 0)
+                                  : hsa_amd_vmem_address_reserve(ptr, size, wanted, 0));
 }
 hipError_t hipMemAddressFree(void* devPtr, size_t size) {
   if (!devPtr || size == 0) return hipErrorInvalidValue;
-  return hsa_amd_vmem_address_free(devPtr, size) == HSA_STATUS_SUCCESS ? hipSuccess
-                                                                       : hipErrorInvalidValue;
+  return hsa_amd_vmem_address_free(devPtr, size) == HSA_STATUS_SUCCESS ? hipSuccess : hipErrorInvalidValue;
 }
-hipError_t hipMemCreate(hipMemGenericAllocationHandle_t* handle, size_t size,
-                        const hipMemAllocationProp* prop, unsigned long long flags) {
+hipError_t hipMemCreate(hipMemGenericAllocationHandle_t* handle, size_t size, const hipMemAllocationProp* prop,
+                        unsigned long long flags) {
   Device* device;
   if (hipError_t status = check_properties(prop, device)) return status;
-  if (!handle || size == 0 || flags != 0 || size % device->memory_granule)
-    return hipErrorInvalidValue;
+  if (!handle || size == 0 || flags != 0 || size % device->memory_granule) return hipErrorInvalidValue;
   hsa_amd_vmem_alloc_handle_t created{};
-  hsa_status_t status =
-      hsa_amd_vmem_handle_create(device->coarse, size, MEMORY_TYPE_PINNED, 0, &created);
+  hsa_status_t status = hsa_amd_vmem_handle_create(device->coarse, size, MEMORY_TYPE_PINNED, 0, &created);
   if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
   *handle = new ihipMemGenericAllocationHandle{created, size, *prop, 1};
   return hipSuccess;
@@ -95,8 +87,7 @@ hipError_t hipMemRelease(hipMemGenericAllocationHandle_t handle) {
 }
 hipError_t hipMemMap(void* ptr, size_t size, size_t offset, hipMemGenericAllocationHandle_t handle,
                      unsigned long long flags) {
-  if (!ptr || !handle || offset != 0 || flags != 0 || size == 0 || size > handle->size)
-    return hipErrorInvalidValue;
+  if (!ptr || !handle || offset != 0 || flags != 0 || size == 0 || size > handle->size) return hipErrorInvalidValue;
   hsa_status_t status = hsa_amd_vmem_map(ptr, size, offset, handle->handle, 0);
   if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
   std::lock_guard lock(state().mutex);
@@ -141,21 +132,17 @@ hipError_t hipMemSetAccess(void* ptr, size_t size, const hipMemAccessDesc* desc,
   if (!ptr || size == 0 || !desc || count == 0) return hipErrorInvalidValue;
   std::vector<hsa_amd_memory_access_desc_t> list;
   for (size_t i = 0; i < count; ++i) {
-    Device* device = desc[i].location.type == hipMemLocationTypeDevice
-                         ? device_at(desc[i].location.id)
-                         : nullptr;
+    Device* device = desc[i].location.type == hipMemLocationTypeDevice ? device_at(desc[i].location.id) : nullptr;
     if (!device) return hipErrorInvalidValue;
-    hsa_access_permission_t permission =
-        desc[i].flags == hipMemAccessFlagsProtReadWrite ? HSA_ACCESS_PERMISSION_RW
-        : desc[i].flags == hipMemAccessFlagsProtRead    ? HSA_ACCESS_PERMISSION_RO
-                                                        : HSA_ACCESS_PERMISSION_NONE;
+    hsa_access_permission_t permission = desc[i].flags == hipMemAccessFlagsProtReadWrite ? HSA_ACCESS_PERMISSION_RW
+                                         : desc[i].flags == hipMemAccessFlagsProtRead    ? HSA_ACCESS_PERMISSION_RO
+                                                                                         : HSA_ACCESS_PERMISSION_NONE;
     list.push_back({permission, device->agent});
   }
   return error_from_hsa(hsa_amd_vmem_set_access(ptr, size, list.data(), list.size()));
 }
 hipError_t hipMemGetAccess(unsigned long long* flags, const hipMemLocation* location, void* ptr) {
-  if (!flags || !location || !ptr || location->type != hipMemLocationTypeDevice)
-    return hipErrorInvalidValue;
+  if (!flags || !location || !ptr || location->type != hipMemLocationTypeDevice) return hipErrorInvalidValue;
   Device* device = device_at(location->id);
   if (!device) return hipErrorInvalidValue;
   hsa_access_permission_t permission{};
@@ -166,8 +153,7 @@ hipError_t hipMemGetAccess(unsigned long long* flags, const hipMemLocation* loca
                                                     : hipMemAccessFlagsProtNone;
   return hipSuccess;
 }
-hipError_t hipMemGetAllocationPropertiesFromHandle(hipMemAllocationProp* prop,
-                                                   hipMemGenericAllocationHandle_t handle) {
+hipError_t hipMemGetAllocationPropertiesFromHandle(hipMemAllocationProp* prop, hipMemGenericAllocationHandle_t handle) {
   if (!prop || !handle) return hipErrorInvalidValue;
   *prop = handle->properties;
   return hipSuccess;

@@ -21,7 +21,10 @@ HsaApiTable* table = nullptr;
 CoreApiTable next_core;
 AmdExtTable next_amd;
 
-struct Queue { uint32_t agent; uint64_t number; };
+struct Queue {
+  uint32_t agent;
+  uint64_t number;
+};
 
 std::atomic<uint64_t> launches{0}, queues{0}, code_objects{0};
 std::shared_mutex mutex;  // of the maps
@@ -57,7 +60,8 @@ void on_packets(const void* list, uint64_t count, uint64_t, void* data, hsa_amd_
     const Selection::Answer wanted = selection().of(queue.agent, name);
     p.reserved2 = number | (wanted.counters ? kWantCounters : 0) | (wanted.att ? kWantAtt : 0);
     const unsigned dims = p.setup & 3;
-    const uint32_t workgroup[3] = {p.workgroup_size_x, dims > 1 ? p.workgroup_size_y : 1u, dims > 2 ? p.workgroup_size_z : 1u};
+    const uint32_t workgroup[3] = {p.workgroup_size_x, dims > 1 ? p.workgroup_size_y : 1u,
+                                   dims > 2 ? p.workgroup_size_z : 1u};
     const uint32_t grid[3] = {p.grid_size_x, dims > 1 ? p.grid_size_y : 1u, dims > 2 ? p.grid_size_z : 1u};
     Line line = begin("dispatch");
     line.number("d", number).number("s", stream()).number("q", queue.number).number("agent", queue.agent);
@@ -81,8 +85,14 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
 }
 
 void copied(const void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size) {
-  begin("copy").number("s", stream()).number("to", address(to)).number("ta", node(to_agent)).number("from", address(from))
-      .number("fa", node(from_agent)).number("size", size).write();
+  begin("copy")
+      .number("s", stream())
+      .number("to", address(to))
+      .number("ta", node(to_agent))
+      .number("from", address(from))
+      .number("fa", node(from_agent))
+      .number("size", size)
+      .write();
 }
 
 hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
@@ -95,19 +105,22 @@ hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* fr
                                   uint32_t count, const hsa_signal_t* after, hsa_signal_t done,
                                   hsa_amd_sdma_engine_id_t engine, bool force) {
   copied(to, to_agent, from, from_agent, size);
-  return next_amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, size, count, after, done, engine, force);
+  return next_amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, size, count, after, done,
+                                                         engine, force);
 }
 
 hsa_agent_t cpu_agent{};
 
 hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset, const hsa_pitched_ptr_t* from,
                              const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent,
-                             hsa_amd_copy_direction_t direction, uint32_t count, const hsa_signal_t* after, hsa_signal_t done) {
+                             hsa_amd_copy_direction_t direction, uint32_t count, const hsa_signal_t* after,
+                             hsa_signal_t done) {
   const bool to_host = direction == hsaDeviceToHost || direction == hsaHostToHost;
   const bool from_host = direction == hsaHostToDevice || direction == hsaHostToHost;
   copied(to->base, to_host ? cpu_agent : agent, from->base, from_host ? cpu_agent : agent,
          size_t{range->x} * range->y * range->z);
-  return next_amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, count, after, done);
+  return next_amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, count,
+                                                    after, done);
 }
 
 hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void** out) {
@@ -115,8 +128,11 @@ hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t fla
   if (status == HSA_STATUS_SUCCESS) {
     std::shared_lock lock(mutex);
     const auto found = agent_of_pool.find(pool.handle);
-    begin("alloc").number("agent", found == agent_of_pool.end() ? 0 : found->second).number("at", address(*out))
-        .number("size", size).write();
+    begin("alloc")
+        .number("agent", found == agent_of_pool.end() ? 0 : found->second)
+        .number("at", address(*out))
+        .number("size", size)
+        .write();
   }
   return status;
 }
@@ -133,7 +149,8 @@ std::string demangled_or_empty(const std::string& name) {
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
 }
 
 std::string demangled(const std::string& name) {
@@ -149,7 +166,8 @@ std::string demangled(const std::string& name) {
   return text;
 }
 
-template <class T> T loaded_info(hsa_loaded_code_object_t loaded, hsa_ven_amd_loader_loaded_code_object_info_t what) {
+template <class T>
+T loaded_info(hsa_loaded_code_object_t loaded, hsa_ven_amd_loader_loaded_code_object_info_t what) {
   T value{};
   hsa_ven_amd_loader_loaded_code_object_get_info(loaded, what, &value);
   return value;
@@ -163,12 +181,15 @@ hsa_status_t on_code_object(hsa_executable_t, hsa_loaded_code_object_t loaded, v
   std::string uri(info(uint32_t{}, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH), '\0');
   hsa_ven_amd_loader_loaded_code_object_get_info(loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri.data());
   const std::string file = base && size ? save("code", reinterpret_cast<const void*>(base), size) : "";
-  begin("code").number("id", number)
+  begin("code")
+      .number("id", number)
       .number("agent", node(info(hsa_agent_t{}, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT)))
       .number("base", info(uint64_t{}, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE))
       .number("size", info(uint64_t{}, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE))
       .integer("delta", info(int64_t{}, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA))
-      .string("uri", uri).string("file", file).write();
+      .string("uri", uri)
+      .string("file", file)
+      .write();
   *static_cast<uint64_t*>(data) = number;
   return HSA_STATUS_SUCCESS;
 }

@@ -10,13 +10,18 @@ namespace record {
 
 class Line {
  public:
-  explicit Line(std::string_view kind) { text_ = "{\"r\":\""; text_ += kind; text_ += '"'; }
+  explicit Line(std::string_view kind) {
+    text_ = "{\"r\":\"";
+    text_ += kind;
+    text_ += '"';
+  }
 
   Line& number(std::string_view key, uint64_t value) { return name(key), text_ += std::to_string(value), *this; }
   Line& integer(std::string_view key, int64_t value) { return name(key), text_ += std::to_string(value), *this; }
   Line& real(std::string_view key, double value) { return name(key), append_real(value), *this; }
   Line& string(std::string_view key, std::string_view value) { return name(key), append_string(value), *this; }
-  template <class T> Line& three(std::string_view key, const T* values) {
+  template <class T>
+  Line& three(std::string_view key, const T* values) {
     name(key);
     text_ += '[' + std::to_string(values[0]) + ',' + std::to_string(values[1]) + ',' + std::to_string(values[2]) + ']';
     return *this;
@@ -24,8 +29,13 @@ class Line {
   // For lists: open(key) ... close(']') with the pieces between.
   Line& open(std::string_view key, char bracket) { return name(key), text_ += bracket, *this; }
   Line& close(char bracket) { return text_ += bracket, *this; }
-  void comma() { if (char last = text_.back(); last != '[' && last != '{') text_ += ','; }
-  void append_number(uint64_t value) { comma(); text_ += std::to_string(value); }
+  void comma() {
+    if (char last = text_.back(); last != '[' && last != '{') text_ += ',';
+  }
+  void append_number(uint64_t value) {
+    comma();
+    text_ += std::to_string(value);
+  }
   void append_string(std::string_view value);
   void append_real(double value);
   void append(char c) { text_ += c; }

@@ -182,5 +182,4 @@ __attribute__((visibility("default"))) bool OnLoad(HsaApiTable* table, uint64_t,
     set(static_cast<gpu::Profiler*>(&models));
   return true;
 }
-
 }

@@ -30,7 +30,9 @@ Config read_config(const std::string& path);
 class Selection {
  public:
   explicit Selection(const Config& config) : config_(config) {}
-  struct Answer { bool counters = false, att = false; };
+  struct Answer {
+    bool counters = false, att = false;
+  };
   // Called once per launch, in the order of launches.
   Answer of(uint32_t agent, std::string_view kernel);
 

@@ -38,7 +38,8 @@ uint32_t workgroups(const Limits& limits, uint32_t threads, uint32_t vgprs, uint
   if (threads == 0 || lds_bytes > limits.lds_bytes_per_workgroup) return 0;
   const uint32_t waves = (threads + kLanes - 1) / kLanes, most = limits.simds * limits.waves_per_simd;
   // A workgroup of one wave needs no barrier, and barriers are what limits their number.
-  uint32_t fit = std::min(waves == 1 ? most : limits.workgroups, limits.simds * waves_per_simd(limits, vgprs, sgprs) / waves);
+  uint32_t fit =
+      std::min(waves == 1 ? most : limits.workgroups, limits.simds * waves_per_simd(limits, vgprs, sgprs) / waves);
   if (lds_bytes) fit = std::min(fit, limits.lds_bytes / lds_taken(limits, lds_bytes));
   return fit;
 }

@@ -8,11 +8,14 @@
 
 namespace residency {
 
-struct SgprStep { uint32_t up_to, waves; };
+struct SgprStep {
+  uint32_t up_to, waves;
+};
 
 struct Limits {
   std::string_view architecture;
-  uint32_t waves_per_simd, simds, vgprs, vgpr_granule, workgroups, lds_bytes, lds_bytes_per_workgroup, lds_granule_bytes;
+  uint32_t waves_per_simd, simds, vgprs, vgpr_granule, workgroups, lds_bytes, lds_bytes_per_workgroup,
+      lds_granule_bytes;
   SgprStep sgpr_steps[4];
 };
 

@@ -114,7 +114,8 @@ const Inst* ds_addtid(Wave& w, const Inst* i, bool write) {
     const int l = __builtin_ctzll(m);
     const u32 at_ = base + 4u * unsigned(l);
     if (at_ + 4 > w.lds_bytes) {
-      if (!passes(w, i, FaultKind::LdsOutOfRange, at_, 4, l, write)) return fault(w, i, FaultKind::LdsOutOfRange, at_, 4, l, write);
+      if (!passes(w, i, FaultKind::LdsOutOfRange, at_, 4, l, write))
+        return fault(w, i, FaultKind::LdsOutOfRange, at_, 4, l, write);
       if (at_ + 4 > w.lds_taken) {
         if (!write) row(w, i->dst)[l] = 0;
         continue;
@@ -129,7 +130,8 @@ const Inst* ds_addtid(Wave& w, const Inst* i, bool write) {
 const Inst* ds_append_by(Wave& w, const Inst* i, bool up) {
   const u32 at_ = u32(i->imm) + (w.m0 >> 16), count = u32(__builtin_popcountll(w.exec));
   u32 old = 0;
-  if (at_ + 4 > w.lds_bytes && !passes(w, i, FaultKind::LdsOutOfRange, at_, 4, 0, true)) return fault(w, i, FaultKind::LdsOutOfRange, at_, 4, 0, true);
+  if (at_ + 4 > w.lds_bytes && !passes(w, i, FaultKind::LdsOutOfRange, at_, 4, 0, true))
+    return fault(w, i, FaultKind::LdsOutOfRange, at_, 4, 0, true);
   if (at_ + 4 <= w.lds_taken) {
     memcpy(&old, w.lds + at_, 4);
     const u32 neu = up ? old + count : old - count;

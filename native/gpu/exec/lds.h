@@ -73,7 +73,8 @@ GPU_INLINE const Inst* ds_read2(Wave& w, const Inst* i) {
   Place p, q;
   if (GPU_LIKELY((lds_place2<kRegs, kStride>(w, i, p, q)))) {
     // The first result may overwrite the addresses of the second.
-    if (i->src[0].code >= i->dst && i->src[0].code < i->dst + kRegs) q.offset = static_cast<u32*>(memcpy(a, q.offset, sizeof a));
+    if (i->src[0].code >= i->dst && i->src[0].code < i->dst + kRegs)
+      q.offset = static_cast<u32*>(memcpy(a, q.offset, sizeof a));
   } else {
     if (!lds_check2<kRegs, kStride>(w, i, false, a, b)) return nullptr;
     p = {w.lds, a, w.exec}, q = {w.lds, b, w.exec};
@@ -134,7 +135,8 @@ GPU_INLINE const Inst* ds_rmw(Wave& w, const Inst* i) {
     u8* const to = p.base + p.offset[l];
     U old;
     memcpy(&old, to, sizeof old);
-    const U neu = __builtin_bit_cast(U, T(Op::f(__builtin_bit_cast(T, old), atomic_data<Op>(x, l), atomic_data<Op>(y, l))));
+    const U neu =
+        __builtin_bit_cast(U, T(Op::f(__builtin_bit_cast(T, old), atomic_data<Op>(x, l), atomic_data<Op>(y, l))));
     memcpy(to, &neu, sizeof neu);
     if constexpr (kReturn) {
       out[l] = u32(old);

@@ -289,9 +289,13 @@ inline float cos_f32(float a) { return __builtin_fabsf(a) > 256.0f ? 1.0f : floa
 
 // Conditions as words of ones: what is chosen with them stays free of branches.
 template <class M>
-inline M ones(bool when) { return when ? ~M(0) : M(0); }
+inline M ones(bool when) {
+  return when ? ~M(0) : M(0);
+}
 template <class M>
-inline M choose(M when, M x, M y) { return (x & when) | (y & ~when); }
+inline M choose(M when, M x, M y) {
+  return (x & when) | (y & ~when);
+}
 
 // Which of the ten classes of v_cmp_class, as its bit.
 template <class M>
@@ -314,8 +318,8 @@ inline bool class_f16(u32 a, u32 mask) {
 }
 inline bool class_f64(u64 a, u32 mask) {
   const i64 m = i64(a & ~(u64(1) << 63)), inf = i64(0x7ff) << 52;
-  return (mask & class_bit<u64>(ones<u64>(m > inf), ones<u64>((a & (u64(1) << 51)) != 0), ones<u64>(i64(a) < 0), ones<u64>(m == inf),
-                                ones<u64>(m == 0), ones<u64>(m < (i64(1) << 52)))) != 0;
+  return (mask & class_bit<u64>(ones<u64>(m > inf), ones<u64>((a & (u64(1) << 51)) != 0), ones<u64>(i64(a) < 0),
+                                ones<u64>(m == inf), ones<u64>(m == 0), ones<u64>(m < (i64(1) << 52)))) != 0;
 }
 
 }  // namespace gpu::GPU_EXEC_NS

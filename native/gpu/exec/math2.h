@@ -27,8 +27,8 @@ inline float div_scale_f32(float a, float b, float c, bool& carry) {
   const u32 finite = when(ab < __builtin_inff()), some = ~when(b == 0.0f) & ~when(c == 0.0f);
   // |c / b| < 2^-126 takes a b that can be scaled down without loss.
   const u32 quotient = finite & when(ab >= 0x1p-63f) & when(ac * 0x1p64f < ab * 0x1p-62f);
-  const DivScale<u32> s(when(exponent(c) - exponent(b) >= 96), when(ab < 0x1p-126f), finite & when(ab > 0x1p126f), quotient,
-                        when(exponent(c) <= 23), when(as_u32(a) == as_u32(b)), when(as_u32(a) == as_u32(c)));
+  const DivScale<u32> s(when(exponent(c) - exponent(b) >= 96), when(ab < 0x1p-126f), finite & when(ab > 0x1p126f),
+                        quotient, when(exponent(c) <= 23), when(as_u32(a) == as_u32(b)), when(as_u32(a) == as_u32(c)));
   carry = (s.carry & some) != 0;
   const u32 r = choose(s.up, as_u32(a * 0x1p64f), choose(s.down, as_u32(a * 0x1p-64f), as_u32(a)));
   return as_f32(choose(some, r, 0x7fc00000u));
@@ -38,10 +38,11 @@ inline double div_scale_f64(double a, double b, double c, bool& carry) {
   const double ab = __builtin_fabs(b), ac = __builtin_fabs(c);
   const u64 finite = when(ab < __builtin_inf()), some = ~when(b == 0.0) & ~when(c == 0.0);
   // 2^-1075 < |c / b| < 2^-1022: what rounds to 0 is none.
-  const u64 quotient = finite & when(ab >= 0x1p-512) & when(ac * 0x1p512 < ab * 0x1p-510) & when(ac * 0x1p600 > ab * 0x1p-475);
+  const u64 quotient =
+      finite & when(ab >= 0x1p-512) & when(ac * 0x1p512 < ab * 0x1p-510) & when(ac * 0x1p600 > ab * 0x1p-475);
   const i64 eb = i64((as_u64(b) >> 52) & 2047), ec = i64((as_u64(c) >> 52) & 2047);
-  const DivScale<u64> s(when(ec - eb >= 768), when(ab < 0x1p-1022), finite & when(ab > 0x1p1022), quotient, when(ec <= 53),
-                        when(as_u64(a) == as_u64(b)), when(as_u64(a) == as_u64(c)));
+  const DivScale<u64> s(when(ec - eb >= 768), when(ab < 0x1p-1022), finite & when(ab > 0x1p1022), quotient,
+                        when(ec <= 53), when(as_u64(a) == as_u64(b)), when(as_u64(a) == as_u64(c)));
   carry = (s.carry & some) != 0;
   const u64 r = choose(s.up, as_u64(a * 0x1p128), choose(s.down, as_u64(a * 0x1p-128), as_u64(a)));
   return as_f64(choose(some, r, u64(0x7ff8000000000000)));
@@ -158,7 +159,8 @@ inline u32 f32_to_f8(float f) {
   int power = e - 1 < 1 - bias ? 1 - bias : e - 1;  // exponent of the target's leading bit
   double q = std::rint(std::ldexp(a, kMantissa - power));
   if (q >= double(2 << kMantissa)) q *= 0.5, ++power;
-  const u32 code = q < double(1 << kMantissa) ? u32(q) : (u32(power + bias) << kMantissa) + (u32(q) - (1u << kMantissa));
+  const u32 code =
+      q < double(1 << kMantissa) ? u32(q) : (u32(power + bias) << kMantissa) + (u32(q) - (1u << kMantissa));
   if (code > 0x7f) return 0x80;     // past the largest value; runtimes clamp before converting
   return code ? sign | code : 0;    // there is no negative zero
 }
@@ -193,12 +195,8 @@ inline float dot2_f16(u32 a, u32 b, float c) {
   const float lo = __builtin_fmaf(f16_to_f32(a & 0xffff), f16_to_f32(b & 0xffff), c);
   return __builtin_fmaf(f16_to_f32(a >> 16), f16_to_f32(b >> 16), lo);
 }
-inline i64 dot2_i16(u32 a, u32 b, i32 c) {
-  return i64(i16(a)) * i16(b) + i64(i16(a >> 16)) * i16(b >> 16) + c;
-}
-inline u64 dot2_u16(u32 a, u32 b, u32 c) {
-  return u64(a & 0xffff) * (b & 0xffff) + u64(a >> 16) * (b >> 16) + c;
-}
+inline i64 dot2_i16(u32 a, u32 b, i32 c) { return i64(i16(a)) * i16(b) + i64(i16(a >> 16)) * i16(b >> 16) + c; }
+inline u64 dot2_u16(u32 a, u32 b, u32 c) { return u64(a & 0xffff) * (b & 0xffff) + u64(a >> 16) * (b >> 16) + c; }
 inline i64 dot4_i8(u32 a, u32 b, i32 c) {
   i64 r = c;
   for (int n = 0; n < 32; n += 8) r += i32(i8(a >> n)) * i32(i8(b >> n));
@@ -263,7 +261,8 @@ inline u32 perm_b32(u32 a, u32 b, u32 sel) {
   u32 r = 0;
   for (int n = 0; n < 32; n += 8) {
     const u32 s = (sel >> n) & 255;
-    const u32 plain = ((s & 4 ? a : b) >> (8 * (s & 3))) & 255, sign = ((s & 2 ? a : b) >> (s & 1 ? 31 : 15)) & 1 ? 255 : 0;
+    const u32 plain = ((s & 4 ? a : b) >> (8 * (s & 3))) & 255,
+              sign = ((s & 2 ? a : b) >> (s & 1 ? 31 : 15)) & 1 ? 255 : 0;
     r |= (s < 8 ? plain : s < 12 ? sign : s == 12 ? 0 : 255) << n;
   }
   return r;
@@ -280,9 +279,7 @@ inline float cube_sc(float x, float y, float z) {
   const int axis = cube_axis(x, y, z);
   return axis == 2 ? (z < 0 ? -x : x) : axis == 1 ? x : (x < 0 ? z : -z);
 }
-inline float cube_tc(float x, float y, float z) {
-  return cube_axis(x, y, z) == 1 ? (y < 0 ? -z : z) : -y;
-}
+inline float cube_tc(float x, float y, float z) { return cube_axis(x, y, z) == 1 ? (y < 0 ? -z : z) : -y; }
 inline float cube_ma(float x, float y, float z) {
   const int axis = cube_axis(x, y, z);
   return 2.0f * (axis == 2 ? z : axis == 1 ? y : x);

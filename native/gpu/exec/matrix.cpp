@@ -36,7 +36,8 @@ void items(MatrixType t, const u32* regs, int e, float* out) {
       const int shift = 16 * (e & 1);
 #if defined(__AVX2__)
       for (int n = 0; n < 64; n += 8) {
-        const __m256i v = _mm256_srli_epi32(_mm256_slli_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + n)), 16 - shift), 16);
+        const __m256i v = _mm256_srli_epi32(
+            _mm256_slli_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + n)), 16 - shift), 16);
         const __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
         _mm256_storeu_ps(out + n, _mm256_cvtph_ps(halves));
       }
@@ -51,7 +52,8 @@ void items(MatrixType t, const u32* regs, int e, float* out) {
       GPU_LANES out[l] = as_f32((p[l] << shift) & 0xffff0000u);
       break;
     }
-    case MatrixType::FP8: case MatrixType::BF8: {
+    case MatrixType::FP8:
+    case MatrixType::BF8: {
       p += 64 * (e / 4);
       const int shift = 8 * (e & 3);
       const float* value = eight_bits()[t == MatrixType::BF8];
@@ -76,7 +78,10 @@ int lane_group(u32 blgp, int l) {
     case 1: return l & 31;
     case 2: return (l & 31) | 32;
     case 3: return (l + 16) & 63;
-    case 4: case 5: case 6: case 7: return (l & 15) | int((blgp - 4) << 4);
+    case 4:
+    case 5:
+    case 6:
+    case 7: return (l & 15) | int((blgp - 4) << 4);
     default: return l;
   }
 }
@@ -214,7 +219,9 @@ void run(Wave& w, const Inst* i, const MatrixInfo& s) {
   u32* out = row(w, i->dst);
   // cbsz: groups of 2^cbsz blocks share the A block that abid names.
   const u32 share = negative || s.sparse ? 0 : i->cbsz;
-  const auto source_block = [&](int block) { return (share ? (block & ~((1 << share) - 1)) + i->abid : block) % s.blocks; };
+  const auto source_block = [&](int block) {
+    return (share ? (block & ~((1 << share) - 1)) + i->abid : block) % s.blocks;
+  };
 
   if constexpr (width == 1) {
     typedef T __attribute__((may_alias)) A;

@@ -69,7 +69,9 @@ bool check(Wave& w, const Inst* i, Access& a, u32 size, bool write, u32 align) {
       high = a.address[l] > high ? a.address[l] : high;
     }
     const Range& r = range_of(w, i);
-    if (const u64 end = r.end_for(write); low >= r.base && high < end && size <= end - high && (write ? r.writable : r.readable)) return true;
+    if (const u64 end = r.end_for(write);
+        low >= r.base && high < end && size <= end - high && (write ? r.writable : r.readable))
+      return true;
   }
   for (u64 m = plain; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
@@ -106,7 +108,9 @@ bool in_one_range(Wave& w, const Inst* i, u64 base, const u32* offset, const u32
   Range& known = range_of(w, i);
   const auto holds = [&](const Range& r) {
     const u64 low = r.base > base ? r.base - base : 0, end = r.end_for(write) - size;
-    if (low > UINT32_MAX || r.end_for(write) < size || end < base + low || base + low < base || !(write ? r.writable : r.readable)) return false;
+    if (low > UINT32_MAX || r.end_for(write) < size || end < base + low || base + low < base ||
+        !(write ? r.writable : r.readable))
+      return false;
     const u64 room = end - base - low, most = UINT32_MAX - low;
     return rows_within(w, p, size, {u32(low), u32(room < most ? room : most), align ? align - 1 : 0, high, same});
   };
@@ -145,7 +149,8 @@ bool FlatAddress::place(Wave& w, const Inst* i, u32 size, bool write, u32 align,
 
 bool scratch_place(Wave& w, const Inst* i, u32 size, u32* offset, Place& p) {
   // Rows of words: offsets are 64 times those of one lane, and fit 32 bits.
-  if (GPU_UNLIKELY(w.access || !w.exec || size > w.scratch_bytes_per_lane || w.scratch_bytes_per_lane >= 1u << 25)) return false;
+  if (GPU_UNLIKELY(w.access || !w.exec || size > w.scratch_bytes_per_lane || w.scratch_bytes_per_lane >= 1u << 25))
+    return false;
   u32 base = u32(i->imm);
   if (i->src[2].kind == Source::Scalar) base += read_scalar<u32>(w, i->src[2]);
   const u32 room = w.scratch_bytes_per_lane - size, odd = size >= 4 ? 3 : size - 1;

@@ -139,7 +139,8 @@ GPU_INLINE const Inst* load_lds(Wave& w, const Inst* i) {
     const int l = __builtin_ctzll(m);
     const u64 to = base + 4u * unsigned(l);
     if (to + 4 > w.lds_bytes) {
-      if (!passes(w, i, FaultKind::LdsOutOfRange, to, 4, l, true)) return fault(w, i, FaultKind::LdsOutOfRange, to, 4, l, true);
+      if (!passes(w, i, FaultKind::LdsOutOfRange, to, 4, l, true))
+        return fault(w, i, FaultKind::LdsOutOfRange, to, 4, l, true);
       if (to + 4 > w.lds_taken) continue;
     }
     u8 bytes[16];
@@ -151,9 +152,18 @@ GPU_INLINE const Inst* load_lds(Wave& w, const Inst* i) {
   return next(i);
 }
 
-template <class T> struct bits_of { using U = T; };
-template <> struct bits_of<float> { using U = u32; };
-template <> struct bits_of<double> { using U = u64; };
+template <class T>
+struct bits_of {
+  using U = T;
+};
+template <>
+struct bits_of<float> {
+  using U = u32;
+};
+template <>
+struct bits_of<double> {
+  using U = u64;
+};
 
 // One lane's data of an atomic.
 template <class Op>

@@ -87,8 +87,8 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
   if (rows == 0) return nullptr;
   const Source& s = i->src[k];
   const u32* p = at(w, s);
-  if ((s.neg | s.abs) && (mod == Mod::F32 || mod == Mod::F64) && (s.kind == Source::Vector || s.kind == Source::Constant) &&
-      !is_dpp(i->format) && !is_sdwa(i->format)) {
+  if ((s.neg | s.abs) && (mod == Mod::F32 || mod == Mod::F64) &&
+      (s.kind == Source::Vector || s.kind == Source::Constant) && !is_dpp(i->format) && !is_sdwa(i->format)) {
     const u32 clear = s.abs ? 0x80000000u : 0, flip = s.neg ? 0x80000000u : 0;
     const int top = mod == Mod::F64 ? 64 : 0;
     if (top) copy_row(room, p);
@@ -164,7 +164,9 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
 namespace {
 
 float omod_f32(float v, u32 omod) { return omod == 1 ? v * 2.0f : omod == 2 ? v * 4.0f : omod == 3 ? v * 0.5f : v; }
-float clamp_f32(float v, bool dx10) { return v != v ? (dx10 ? 0.0f : v) : v < 0.0f ? 0.0f : v > 1.0f ? 1.0f : v == 0.0f ? 0.0f : v; }
+float clamp_f32(float v, bool dx10) {
+  return v != v ? (dx10 ? 0.0f : v) : v < 0.0f ? 0.0f : v > 1.0f ? 1.0f : v == 0.0f ? 0.0f : v;
+}
 
 void modify(const Wave& w, const Inst* i, u32* out, Mod mod) {
   const bool dx10 = (w.mode >> 8) & 1;

@@ -25,9 +25,7 @@ inline void copy_row(u32* to, const u32* from) {
   memcpy(to, from, 256);
 #endif
 }
-inline void splat(u32* row, u32 value) {
-  GPU_LANES row[l] = value;
-}
+inline void splat(u32* row, u32 value) { GPU_LANES row[l] = value; }
 
 // A mask as a row of all-ones / zero words, and back.
 inline void expand(u64 mask, u32* out) {
@@ -36,7 +34,8 @@ inline void expand(u64 mask, u32* out) {
   const __m256i low = _mm256_set1_epi32(int(mask)), high = _mm256_set1_epi32(int(mask >> 32));
   for (int n = 0; n < 4; ++n, bit = _mm256_slli_epi32(bit, 8)) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 8 * n), _mm256_cmpeq_epi32(_mm256_and_si256(low, bit), bit));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 32 + 8 * n), _mm256_cmpeq_epi32(_mm256_and_si256(high, bit), bit));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 32 + 8 * n),
+                        _mm256_cmpeq_epi32(_mm256_and_si256(high, bit), bit));
   }
 #else
   for (int l = 0; l < 64; ++l) out[l] = u32(0) - u32((mask >> l) & 1);
@@ -80,8 +79,8 @@ inline void pick_lanes(const u32* data, const u32* from, u32* out) {
     const __m256i index = part(f), apart = _mm256_xor_si256(index, _mm256_set1_epi32(int(f[0])));
     const bool together = _mm256_testz_si256(apart, _mm256_set1_epi32(~7));  // within one eight of the source
     const __m256i v = together ? _mm256_permutevar8x32_epi32(part(data + (f[0] & ~7u)), index)
-                               : _mm256_setr_epi32(int(data[f[0]]), int(data[f[1]]), int(data[f[2]]), int(data[f[3]]), int(data[f[4]]),
-                                                   int(data[f[5]]), int(data[f[6]]), int(data[f[7]]));
+                               : _mm256_setr_epi32(int(data[f[0]]), int(data[f[1]]), int(data[f[2]]), int(data[f[3]]),
+                                                   int(data[f[4]]), int(data[f[5]]), int(data[f[6]]), int(data[f[7]]));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + n), v);
   }
 #else

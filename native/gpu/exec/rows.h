@@ -19,7 +19,11 @@ struct Place {
 // stored.
 struct e_u32 {
   static constexpr u32 size = 4;
-  static u32 value(const u8* p) { u32 v; memcpy(&v, p, 4); return v; }
+  static u32 value(const u8* p) {
+    u32 v;
+    memcpy(&v, p, 4);
+    return v;
+  }
   static void store(u8* p, u32 v) { memcpy(p, &v, 4); }
 #if defined(__AVX2__)
   static __m256i eight(const u8* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
@@ -29,8 +33,15 @@ struct e_u32 {
 template <class T>
 struct e_small {
   static constexpr u32 size = sizeof(T);
-  static u32 value(const u8* p) { T v; memcpy(&v, p, sizeof v); return u32(i32(v)); }
-  static void store(u8* p, u32 v) { const T t = T(v); memcpy(p, &t, sizeof t); }
+  static u32 value(const u8* p) {
+    T v;
+    memcpy(&v, p, sizeof v);
+    return u32(i32(v));
+  }
+  static void store(u8* p, u32 v) {
+    const T t = T(v);
+    memcpy(p, &t, sizeof t);
+  }
 #if defined(__AVX2__)
   static __m256i eight(const u8* p) {
     const auto* from = reinterpret_cast<const __m128i*>(p);
@@ -175,8 +186,8 @@ inline void store_eight(const u32* s, u8* base, const u32* o) {
     const __m256i d = kRegs == 4 ? row_part(s + 192) : c;
     const __m256i ab = _mm256_unpacklo_epi32(a, b), cd = _mm256_unpacklo_epi32(c, d);
     const __m256i AB = _mm256_unpackhi_epi32(a, b), CD = _mm256_unpackhi_epi32(c, d);
-    const __m256i lanes[4] = {_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd), _mm256_unpacklo_epi64(AB, CD),
-                              _mm256_unpackhi_epi64(AB, CD)};
+    const __m256i lanes[4] = {_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd),
+                              _mm256_unpacklo_epi64(AB, CD), _mm256_unpackhi_epi64(AB, CD)};
     for (int n = 0; n < 8; ++n) {
       const __m128i v = n < 4 ? _mm256_castsi256_si128(lanes[n]) : _mm256_extracti128_si256(lanes[n & 3], 1);
       if constexpr (kRegs == 4) {
@@ -287,7 +298,8 @@ inline bool rows_within(Wave& w, Place& p, u32 size, const Bounds& b) {
   const bool all = p.mask == ~u64(0);
   const u32* on = all ? nullptr : mask_row(w, p.mask);
 #if defined(__AVX2__)
-  const __m256i low = _mm256_set1_epi32(int(b.low)), room = _mm256_set1_epi32(int(b.room)), odd = _mm256_set1_epi32(int(b.odd));
+  const __m256i low = _mm256_set1_epi32(int(b.low)), room = _mm256_set1_epi32(int(b.room)),
+                odd = _mm256_set1_epi32(int(b.odd));
   const __m256i same = _mm256_set1_epi32(int(b.same)), step = _mm256_set1_epi32(int(8 * size));
   const __m256i count = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(int(size)));
   __m256i expected = _mm256_add_epi32(_mm256_set1_epi32(int(p.offset[0])), count);

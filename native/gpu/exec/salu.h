@@ -34,8 +34,8 @@ inline const Inst* stop(Wave& w, Stop why, u64 pc) {
 // The next instruction needs another way of running (MODE changed): leave the loop and come back.
 inline const Inst* remode(Wave& w, const Inst* i) { return stop(w, kRemode, i->pc + 4u * i->words); }
 
-GPU_NOINLINE inline const Inst* fault(Wave& w, const Inst* i, FaultKind kind, u64 address = 0, u32 size = 0, int lane = 0,
-                                      bool write = false) {
+GPU_NOINLINE inline const Inst* fault(Wave& w, const Inst* i, FaultKind kind, u64 address = 0, u32 size = 0,
+                                      int lane = 0, bool write = false) {
   w.fault = Fault{kind, i->pc, address, size, u8(lane), write, 0};
   return stop(w, Stop::Fault, i->pc);
 }
@@ -72,7 +72,8 @@ inline const Inst* jump(Wave& w, const Inst* i, u64 pc) {
   auto& program = *static_cast<Program*>(w.program);
   const Inst* to = program.at(pc);
   if (!to) return fault(w, i, FaultKind::Unmapped, pc, 4);
-  return w.unchecked && !program.within_registers(w.acc_offset, w.vgpr_count - w.acc_offset) ? stop(w, kRemode, pc) : to;
+  return w.unchecked && !program.within_registers(w.acc_offset, w.vgpr_count - w.acc_offset) ? stop(w, kRemode, pc)
+                                                                                             : to;
 }
 inline const Inst* setpc(Wave& w, const Inst* i) { return jump(w, i, read_scalar<u64>(w, i->src[0]) & ~u64(3)); }
 inline const Inst* swappc(Wave& w, const Inst* i) {
@@ -122,7 +123,8 @@ inline const Inst* gpr_idx_mode(Wave& w, const Inst* i) {
 inline u32 hardware_register(const Wave& w, u32 id) {
   switch (id) {
     case 1: return w.mode;
-    case 2: return u32(w.scc) | (w.exec == 0 ? 1u << 9 : 0) | (w.vcc == 0 ? 1u << 10 : 0) | (1u << 16);  // STATUS: valid
+    case 2:
+      return u32(w.scc) | (w.exec == 0 ? 1u << 9 : 0) | (w.vcc == 0 ? 1u << 10 : 0) | (1u << 16);  // STATUS: valid
     case 4: return w.hw_id;
     case 5: return w.gpr_alloc;
     case 6: return w.lds_alloc;

@@ -30,8 +30,10 @@ inline void each(u32* d, const u32* a, const u32* b, const u32* c) {
   } else if constexpr (any_wide<typename Op::D, typename Op::A, typename Op::B, typename Op::C>) {
     Buffers room;
     alignas(64) u32 out[128];
-    a = wide_in<typename Op::A>(a, room.src[0]), b = wide_in<typename Op::B>(b, room.src[1]), c = wide_in<typename Op::C>(c, room.src[2]);
-    GPU_LANES wide_put<typename Op::D>(out, l, Op::f(wide_get<typename Op::A>(a, l), wide_get<typename Op::B>(b, l), wide_get<typename Op::C>(c, l)));
+    a = wide_in<typename Op::A>(a, room.src[0]), b = wide_in<typename Op::B>(b, room.src[1]),
+    c = wide_in<typename Op::C>(c, room.src[2]);
+    GPU_LANES wide_put<typename Op::D>(
+        out, l, Op::f(wide_get<typename Op::A>(a, l), wide_get<typename Op::B>(b, l), wide_get<typename Op::C>(c, l)));
     wide_out<typename Op::D>(out, d);
   } else {
     GPU_LANES Op::D::put(d, l, Op::f(Op::A::get(a, l), Op::B::get(b, l), Op::C::get(c, l)));
@@ -222,7 +224,9 @@ GPU_INLINE const Inst* div_scale(Wave& w, const Inst* i) {
 template <class Op>
 GPU_INLINE const Inst* div_fmas(Wave& w, const Inst* i) {
   struct Plain : Op {
-    static typename Op::D::V f(typename Op::A::V a, typename Op::B::V b, typename Op::C::V c) { return Op::f(a, b, c, false); }
+    static typename Op::D::V f(typename Op::A::V a, typename Op::B::V b, typename Op::C::V c) {
+      return Op::f(a, b, c, false);
+    }
   };
   Buffers room;
   u64 mask = w.exec;

@@ -11,9 +11,13 @@ namespace gpu {
 class TagCache {
  public:
   static constexpr uint32_t kNone = 0xffffffffu;
-  struct Found { uint32_t at; bool hit; };
+  struct Found {
+    uint32_t at;
+    bool hit;
+  };
 
-  TagCache(uint32_t sets, uint32_t ways) : sets_(sets), ways_(ways), tags_(size_t(sets) * ways, kNone), used_(tags_.size()), filled_(sets) {}
+  TagCache(uint32_t sets, uint32_t ways)
+      : sets_(sets), ways_(ways), tags_(size_t(sets) * ways, kNone), used_(tags_.size()), filled_(sets) {}
 
   // Where the line is, made most recent; or the least recent place of its set, still holding what
   // it held: the caller looks at it and calls place().
@@ -90,7 +94,8 @@ class TagCache {
 // Something kept per line of a cache, set to zero in the sets that hold lines.
 template <class Value>
 void clear_touched(std::vector<Value>& values, const TagCache& tags) {
-  for (uint32_t set : tags.touched()) std::fill_n(values.begin() + std::ptrdiff_t(set) * tags.ways(), tags.filled(set), Value{});
+  for (uint32_t set : tags.touched())
+    std::fill_n(values.begin() + std::ptrdiff_t(set) * tags.ways(), tags.filled(set), Value{});
 }
 
 }  // namespace gpu

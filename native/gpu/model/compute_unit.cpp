@@ -7,7 +7,18 @@ namespace gpu {
 namespace {
 
 constexpr uint64_t kQuad = 4;  // a SIMD's turn: the schedulers of a compute unit go round its four SIMDs
-enum Category : uint8_t { kSmem = 1, kSalu = 2, kVmem = 3, kFlat = 4, kLds = 5, kValu = 6, kJump = 7, kNext = 8, kImmediate = 9, kMessage = 11 };
+enum Category : uint8_t {
+  kSmem = 1,
+  kSalu = 2,
+  kVmem = 3,
+  kFlat = 4,
+  kLds = 5,
+  kValu = 6,
+  kJump = 7,
+  kNext = 8,
+  kImmediate = 9,
+  kMessage = 11
+};
 enum WaveState : uint8_t { kIdle = 1, kExec = 2, kWaiting = 3, kStalled = 4 };
 
 bool overlaps(const RegisterSpan& a, const RegisterSpan& b) {
@@ -28,15 +39,16 @@ void WorkSource::place(ComputeUnit& cu, uint64_t time, uint32_t engine) {
 }
 
 CuStorage::CuStorage(const Parameters& parameters)
-    : l1(std::max<uint32_t>(1, uint32_t(parameters.l1_bytes / kLineBytes / parameters.l1_ways)), parameters.l1_ways), l1_ready(l1.size()) {}
+    : l1(std::max<uint32_t>(1, uint32_t(parameters.l1_bytes / kLineBytes / parameters.l1_ways)), parameters.l1_ways),
+      l1_ready(l1.size()) {}
 
 void CuStorage::clear() {
   clear_touched(l1_ready, l1);
   l1.clear();
 }
 
-ComputeUnit::ComputeUnit(const Parameters& parameters, const StaticTable& table, XccMemory& memory, const Residency& residency,
-                         uint32_t sqc, CuStorage& storage)
+ComputeUnit::ComputeUnit(const Parameters& parameters, const StaticTable& table, XccMemory& memory,
+                         const Residency& residency, uint32_t sqc, CuStorage& storage)
     : parameters_(parameters),
       table_(table),
       memory_(memory),
@@ -143,9 +155,10 @@ uint64_t ComputeUnit::matrix_ready(const SimWave& wave, const StaticInst& s, uin
   for (const auto& result : wave.results) {
     if (result.ready <= ready) continue;
     // The next matrix instruction may take the accumulator straight from the last one.
-    const bool chained = s.unit == Unit::Matrix && s.src[2].first == result.span.first && s.src[2].count == result.span.count;
-    const bool needs = (!chained && overlaps(s.src[2], result.span)) || overlaps(s.src[0], result.span) || overlaps(s.src[1], result.span) ||
-                       (s.unit != Unit::Matrix && overlaps(s.dst, result.span));
+    const bool chained =
+        s.unit == Unit::Matrix && s.src[2].first == result.span.first && s.src[2].count == result.span.count;
+    const bool needs = (!chained && overlaps(s.src[2], result.span)) || overlaps(s.src[0], result.span) ||
+                       overlaps(s.src[1], result.span) || (s.unit != Unit::Matrix && overlaps(s.dst, result.span));
     if (needs) ready = result.ready;
   }
   return ready;
@@ -177,7 +190,8 @@ uint64_t ComputeUnit::wait(SimWave& wave, const StaticInst& s, uint64_t now) {
   return done;
 }
 
-void ComputeUnit::note(SimWave& wave, const StaticInst& s, uint64_t time, uint64_t stall, uint64_t duration, uint8_t category, uint8_t stall_state) {
+void ComputeUnit::note(SimWave& wave, const StaticInst& s, uint64_t time, uint64_t stall, uint64_t duration,
+                       uint8_t category, uint8_t stall_state) {
   AttWave& att = waves[size_t(wave.att)];
   auto state = [&](uint8_t what, uint64_t cycles) {
     if (!cycles) return;
@@ -419,10 +433,13 @@ void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
       header.lds_passes = 2;  // permutations use the crossbar, not the banks
       if (word & kHasData) header = std::bit_cast<MemHeader>(*wave.data++);
       const uint64_t conflicts = header.lds_conflicts * uint64_t(parameters_.lds_conflict_millicycles) / 1000;
-      lds_issue_[simd] = issue + std::max<uint64_t>(parameters_.lds_instruction_cycles, header.lds_conflicts ? parameters_.lds_instruction_base + conflicts : header.lds_passes * 4u);
+      lds_issue_[simd] = issue + std::max<uint64_t>(parameters_.lds_instruction_cycles,
+                                                    header.lds_conflicts ? parameters_.lds_instruction_base + conflicts
+                                                                         : header.lds_passes * 4u);
       const uint64_t begin = std::max(issue, lds_free_);
       lds_free_ = begin + header.lds_passes + conflicts;
-      const uint64_t done = begin + parameters_.lds_latency + header.lds_passes - std::min<uint64_t>(2, header.lds_passes) + conflicts;
+      const uint64_t done =
+          begin + parameters_.lds_latency + header.lds_passes - std::min<uint64_t>(2, header.lds_passes) + conflicts;
       if (word & kHasData) {
         counts.lds_active += header.lds_passes + header.lds_conflicts;
         counts.lds_conflicts += header.lds_conflicts;

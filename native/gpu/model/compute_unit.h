@@ -12,7 +12,8 @@ namespace gpu {
 struct CuCounts {
   uint64_t waves = 0, wave_cycles = 0, busy_cycles = 0, groups = 0;
   uint64_t wait_any = 0, wait_inst = 0, wait_inst_lds = 0;                     // cycles
-  uint64_t active_valu = 0, active_lds = 0, active_vmem = 0, active_flat = 0, active_scalar = 0, active_misc = 0;  // quads
+  uint64_t active_valu = 0, active_lds = 0, active_vmem = 0, active_flat = 0, active_scalar = 0,
+           active_misc = 0;  // quads
   uint64_t valu_lane_quads = 0, matrix_busy = 0;
   uint64_t lds_active = 0, lds_conflicts = 0, lds_atomic_returns = 0;
   uint64_t ifetch = 0, ifetch_level = 0, vmem_level = 0, smem_level = 0, lds_level = 0;
@@ -34,7 +35,10 @@ struct Residency {
 // A wave in a slot of a compute unit.
 struct SimWave {
   static constexpr uint64_t kNoBlock = ~uint64_t(0) - 1;
-  struct Open { uint64_t done; uint32_t step; };
+  struct Open {
+    uint64_t done;
+    uint32_t step;
+  };
   const WaveTrace* trace = nullptr;
   const uint32_t *step = nullptr, *steps_end = nullptr;
   const uint64_t* data = nullptr;
@@ -43,7 +47,10 @@ struct SimWave {
   // Open operations, oldest first.
   std::array<Open, 64> vm, lgkm;
   uint32_t vm_head = 0, vm_count = 0, lgkm_head = 0, lgkm_count = 0;
-  struct Result { RegisterSpan span; uint64_t ready = 0; };
+  struct Result {
+    RegisterSpan span;
+    uint64_t ready = 0;
+  };
   std::array<Result, 4> results{};  // of matrix instructions in flight
   uint32_t result_at = 0;
   uint64_t results_until = 0;
@@ -70,8 +77,8 @@ struct WorkSource;  // the workgroups of an XCD still to start
 
 class ComputeUnit {
  public:
-  ComputeUnit(const Parameters& parameters, const StaticTable& table, XccMemory& memory,
-              const Residency& residency, uint32_t sqc, CuStorage& storage);
+  ComputeUnit(const Parameters& parameters, const StaticTable& table, XccMemory& memory, const Residency& residency,
+              uint32_t sqc, CuStorage& storage);
   ~ComputeUnit();
   ComputeUnit(const ComputeUnit&) = delete;
   ComputeUnit& operator=(const ComputeUnit&) = delete;
@@ -96,7 +103,12 @@ class ComputeUnit {
   static constexpr uint64_t kNever = ~uint64_t(0);
   static constexpr uint32_t kSimds = 4, kMaxWaves = std::tuple_size_v<decltype(CuStorage::slots)>;
   using Open = SimWave::Open;
-  struct SimGroup { uint32_t live = 0, arrived = 0; uint64_t latest = 0; std::array<uint8_t, 16> members{}; uint32_t size = 0; };
+  struct SimGroup {
+    uint32_t live = 0, arrived = 0;
+    uint64_t latest = 0;
+    std::array<uint8_t, 16> members{};
+    uint32_t size = 0;
+  };
 
   void step(uint32_t w, uint64_t now, WorkSource& source);
   uint64_t vector_memory(SimWave& wave, const StaticInst& s, const MemHeader& header, uint64_t issue);
@@ -109,7 +121,8 @@ class ComputeUnit {
     ring[(head + count) & 63] = open;
     ++count;
   }
-  void note(SimWave& wave, const StaticInst& s, uint64_t time, uint64_t stall, uint64_t duration, uint8_t category, uint8_t stall_state);
+  void note(SimWave& wave, const StaticInst& s, uint64_t time, uint64_t stall, uint64_t duration, uint8_t category,
+            uint8_t stall_state);
 
   const Parameters& parameters_;
   const StaticTable& table_;
@@ -126,7 +139,8 @@ class ComputeUnit {
   uint64_t group_mask_ = 0;
   std::array<uint64_t, kSimds> simd_next_;
   std::array<uint32_t, kSimds> simd_best_{}, simd_waves_{};
-  std::array<uint64_t, kSimds> valu_free_{}, matrix_free_{}, scalar_free_{}, smem_free_{}, vmem_free_{}, lds_issue_{}, branch_free_{};
+  std::array<uint64_t, kSimds> valu_free_{}, matrix_free_{}, scalar_free_{}, smem_free_{}, vmem_free_{}, lds_issue_{},
+      branch_free_{};
   uint64_t next_ = kNever, ta_free_ = 0, lds_free_ = 0, fill_free_ = 0, busy_since_ = 0, last_end_ = 0;
   uint32_t live_ = 0, group_count_ = 0, lds_used_ = 0, next_simd_ = 0;
 };

@@ -16,10 +16,24 @@ uint64_t sum(const EngineCounts& e, uint64_t classes) {
   return total;
 }
 
-struct ExactCounter { const char* name; uint64_t (*value)(const EngineCounts&); };
-struct CuCounter { const char* name; double (*value)(const CuCounts&); bool memory; };
-struct TccCounter { const char* name; const char* gfx90a; uint64_t (*value)(const TccCounts&); };
-struct SqcCounter { const char* name; uint64_t (*value)(const SqcCounts&); };
+struct ExactCounter {
+  const char* name;
+  uint64_t (*value)(const EngineCounts&);
+};
+struct CuCounter {
+  const char* name;
+  double (*value)(const CuCounts&);
+  bool memory;
+};
+struct TccCounter {
+  const char* name;
+  const char* gfx90a;
+  uint64_t (*value)(const TccCounts&);
+};
+struct SqcCounter {
+  const char* name;
+  uint64_t (*value)(const SqcCounts&);
+};
 
 #define EXACT(counter, expression) {counter, [](const EngineCounts& e) -> uint64_t { return expression; }}
 
@@ -39,9 +53,14 @@ const ExactCounter kExact[] = {
 };
 #undef EXACT
 
-#define CU(counter, memory, expression) {counter, [](const CuCounts& c) -> double { return double(expression); }, memory}
-double active(const CuCounts& c) { return double(c.active_valu + c.active_lds + c.active_vmem + c.active_flat + c.active_scalar + c.active_misc); }
-uint64_t wavefronts(const CuCounts& c, int space) { return c.ta_wavefronts[space][0] + c.ta_wavefronts[space][1] + c.ta_wavefronts[space][2]; }
+#define CU(counter, memory, expression) \
+  {counter, [](const CuCounts& c) -> double { return double(expression); }, memory}
+double active(const CuCounts& c) {
+  return double(c.active_valu + c.active_lds + c.active_vmem + c.active_flat + c.active_scalar + c.active_misc);
+}
+uint64_t wavefronts(const CuCounts& c, int space) {
+  return c.ta_wavefronts[space][0] + c.ta_wavefronts[space][1] + c.ta_wavefronts[space][2];
+}
 
 // Summed over the compute units of a shader engine. SQ counters of waves count quad-cycles.
 const CuCounter kSq[] = {
@@ -87,7 +106,8 @@ const CuCounter kVectorMemory[] = {
     CU("TD_STORE_WAVEFRONT", true, c.td_stores),
     CU("TD_ATOMIC_WAVEFRONT", true, c.td_atomics),
     CU("TCP_TA_TCP_STATE_READ", true, wavefronts(c, 0) + wavefronts(c, 1)),
-    CU("TCP_TOTAL_ACCESSES", true, c.tcp_lanes_read + c.tcp_lanes_write + c.tcp_lanes_atomic[0] + c.tcp_lanes_atomic[1]),
+    CU("TCP_TOTAL_ACCESSES", true,
+       c.tcp_lanes_read + c.tcp_lanes_write + c.tcp_lanes_atomic[0] + c.tcp_lanes_atomic[1]),
     CU("TCP_TOTAL_READ", true, c.tcp_lanes_read),
     CU("TCP_TOTAL_WRITE", true, c.tcp_lanes_write),
     CU("TCP_TOTAL_ATOMIC_WITHOUT_RET", true, c.tcp_lanes_atomic[0]),
@@ -166,7 +186,8 @@ std::vector<CounterValue> in_order(const std::vector<CounterValue>& values, cons
   std::vector<std::pair<uint64_t, uint32_t>> order;
   order.reserve(values.size());
   for (const CounterValue& v : values)
-    order.emplace_back(rank.at(v.name) << 48 | uint64_t{v.xcc} << 32 | uint64_t{v.shader_engine} << 16 | v.instance, uint32_t(order.size()));
+    order.emplace_back(rank.at(v.name) << 48 | uint64_t{v.xcc} << 32 | uint64_t{v.shader_engine} << 16 | v.instance,
+                       uint32_t(order.size()));
   std::sort(order.begin(), order.end());
   std::vector<CounterValue> sorted;
   sorted.reserve(values.size());
@@ -204,7 +225,9 @@ std::vector<CounterValue> count(const CounterInput& input) {
   const DeviceModel& device = input.device;
   const bool gfx90a = device.architecture == "gfx90a";
   const uint32_t engines = engines_per_xcc(device), cus = cus_per_xcc(device);
-  const auto asked = [&](const char* name) { return name && (!input.only || input.only->contains(std::string_view(name))); };
+  const auto asked = [&](const char* name) {
+    return name && (!input.only || input.only->contains(std::string_view(name)));
+  };
   const auto chosen = [](const auto& table, auto&& wanted) {
     std::vector<const std::remove_reference_t<decltype(table[0])>*> rows;
     for (const auto& row : table)
@@ -225,10 +248,12 @@ std::vector<CounterValue> count(const CounterInput& input) {
     for (uint32_t e = 0; e < engines; ++e) {
       const EngineCounts& exact = input.engines[x * engines + e];
       for (const auto* counter : exact_counters) out.push_back({counter->name, x, e, 0, double(counter->value(exact))});
-      for (const auto* counter : class_sums) out.push_back({counter->name, x, e, 0, double(sum(exact, counter->classes))});
+      for (const auto* counter : class_sums)
+        out.push_back({counter->name, x, e, 0, double(sum(exact, counter->classes))});
       uint64_t busy = 0;
       for (uint32_t i = e; i < from.cus.size(); i += engines) busy = std::max(busy, from.cus[i].busy_cycles);
-      const double lengths[] = {std::min(double(input.cycles), std::round(double(busy) * std::min(scale, 1.0))), double(input.cycles)};
+      const double lengths[] = {std::min(double(input.cycles), std::round(double(busy) * std::min(scale, 1.0))),
+                                double(input.cycles)};
       for (size_t k = 0; k < std::size(kPerEngine); ++k)
         if (asked(kPerEngine[k])) out.push_back({kPerEngine[k], x, e, 0, lengths[k]});
       for (const auto* counter : sq_counters) {

@@ -37,9 +37,12 @@ uint64_t vmem_of(const Wave& wave) {
 void set_profiler(Profiler* profiler) { g_profiler = profiler; }
 Profiler* profiler() { return g_profiler; }
 
-ModelState::ModelState(const DeviceModel& device) : parameters(parameters_of(device)) { device_state.addresses.shared_with_host = device.apu; }
+ModelState::ModelState(const DeviceModel& device) : parameters(parameters_of(device)) {
+  device_state.addresses.shared_with_host = device.apu;
+}
 
-DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch, const ProfileRequest& request)
+DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch,
+                             const ProfileRequest& request)
     : device_(device),
       state_(state),
       launch_(launch),
@@ -50,7 +53,8 @@ DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const
       executed_(device.xccs),
       vmem_(device.xccs) {
   state.device_state.addresses.learn(*launch.memory);
-  const uint64_t items = uint64_t{launch.request.workgroup[0]} * launch.request.workgroup[1] * launch.request.workgroup[2];
+  const uint64_t items =
+      uint64_t{launch.request.workgroup[0]} * launch.request.workgroup[1] * launch.request.workgroup[2];
   const uint64_t waves = launch.group_count * std::max<uint64_t>(1, (items + kLanes - 1) / kLanes);
   steps_per_wave_ = std::max<size_t>(kStepsPerWave, detailed_steps_ / std::max<uint64_t>(1, waves));
 }
@@ -172,7 +176,8 @@ DispatchProfile DispatchModel::profile(unsigned threads) {
     double cycles = double(result.end);
     if (left > 0) {
       const bool steady = !cut_ && result.exhausted && result.exhausted_steps * 2 > result.steps;
-      const double rate = steady ? double(result.exhausted_steps) / double(result.exhausted) : double(result.steps) / double(std::max<uint64_t>(1, result.end));
+      const double rate = steady ? double(result.exhausted_steps) / double(result.exhausted)
+                                 : double(result.steps) / double(std::max<uint64_t>(1, result.end));
       cycles += left / rate;
     }
     longest = std::max(longest, cycles + double(result.write_back));

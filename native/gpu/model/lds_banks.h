@@ -6,7 +6,9 @@
 
 namespace gpu {
 
-struct LdsCost { uint32_t passes = 0, conflicts = 0; };  // cycles without conflicts, and added by them
+struct LdsCost {
+  uint32_t passes = 0, conflicts = 0;
+};  // cycles without conflicts, and added by them
 
 LdsCost lds_cost(const uint64_t* address, uint64_t mask, uint32_t bytes, bool write);
 

@@ -49,8 +49,14 @@ struct AttInstruction {
   uint32_t stall = 0, duration = 0;
   uint8_t category = 0;   // 1 SMEM 2 SALU 3 VMEM 4 FLAT 5 LDS 6 VALU 7 JUMP 8 NEXT 9 IMMED 11 MESSAGE
 };
-struct AttState { uint8_t state; uint64_t duration; };  // 0 empty 1 idle 2 exec 3 wait 4 stall
-struct AttWait { uint64_t pc; std::vector<uint64_t> waited_for; };  // s_waitcnt -> instructions
+struct AttState {
+  uint8_t state;
+  uint64_t duration;
+};  // 0 empty 1 idle 2 exec 3 wait 4 stall
+struct AttWait {
+  uint64_t pc;
+  std::vector<uint64_t> waited_for;
+};  // s_waitcnt -> instructions
 
 struct AttWave {
   uint32_t shader_engine = 0, cu = 0, simd = 0, slot = 0, id = 0;  // id: the n-th wave of its slot

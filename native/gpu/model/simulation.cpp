@@ -15,11 +15,13 @@ constexpr size_t kWorthThreads = 100'000;
 
 class XccSimulation {
  public:
-  XccSimulation(const SimulationInput& input, uint32_t xcc, DeviceState& state) : input_(input), memory_(*state.memory[xcc]) {
+  XccSimulation(const SimulationInput& input, uint32_t xcc, DeviceState& state)
+      : input_(input), memory_(*state.memory[xcc]) {
     const uint32_t engines = engines_per_xcc(input.device), all = cus_per_xcc(input.device);
     const uint32_t count = input.compute_units[xcc];
     share_ = double(count) / all;
-    if (input.traffic_share < 1) mall_window_ = uint32_t(std::max(1.0, double(input.device.l3_bytes) / 64 * input.traffic_share));
+    if (input.traffic_share < 1)
+      mall_window_ = uint32_t(std::max(1.0, double(input.device.l3_bytes) / 64 * input.traffic_share));
     source_.groups = input.groups[xcc];
     // Where some of the compute units are simulated they get their part of what is started.
     source_.launch_cycles = input.parameters.wave_launch_cycles / share_;
@@ -99,21 +101,24 @@ SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
   if (state.memory.size() != xccs) state.memory.resize(xccs);
   state.units.resize(size_t{xccs} * cus_per_xcc(input.device));
   if (!state.mall && input.device.l3_bytes)
-    state.mall = std::make_unique<TagCache>(uint32_t(input.device.l3_bytes / kLineBytes / input.parameters.mall_ways), input.parameters.mall_ways);
+    state.mall = std::make_unique<TagCache>(uint32_t(input.device.l3_bytes / kLineBytes / input.parameters.mall_ways),
+                                            input.parameters.mall_ways);
 
   std::vector<std::unique_ptr<XccSimulation>> running(xccs);
   std::vector<uint32_t> used;
   size_t steps = 0;
   for (uint32_t x = 0; x < xccs; ++x) {
     if (input.groups[x].empty()) continue;
-    if (!state.memory[x]) state.memory[x] = std::make_unique<XccMemory>(input.device, input.parameters, state.mall.get());
+    if (!state.memory[x])
+      state.memory[x] = std::make_unique<XccMemory>(input.device, input.parameters, state.mall.get());
     state.memory[x]->begin(input.parameters.l2_kept_between_dispatches != 0, input.keep_instructions);
     running[x] = std::make_unique<XccSimulation>(input, x, state);
     used.push_back(x);
     for (const GroupTrace* group : input.groups[x]) steps += group->steps();
   }
 
-  const unsigned workers = steps < kWorthThreads ? 1 : std::max(1u, std::min<unsigned>(input.threads, unsigned(used.size())));
+  const unsigned workers =
+      steps < kWorthThreads ? 1 : std::max(1u, std::min<unsigned>(input.threads, unsigned(used.size())));
   uint64_t start = 0, end = 0;
   bool more = true;
   auto plan = [&] {
@@ -174,7 +179,8 @@ SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
   }
   // A slot that is left and taken in one cycle is left first.
   std::sort(result.occupancy.begin(), result.occupancy.end(), [](const AttOccupancy& a, const AttOccupancy& b) {
-    return std::tie(a.time, a.shader_engine, a.cu, a.simd, a.slot, a.start) < std::tie(b.time, b.shader_engine, b.cu, b.simd, b.slot, b.start);
+    return std::tie(a.time, a.shader_engine, a.cu, a.simd, a.slot, a.start) <
+           std::tie(b.time, b.shader_engine, b.cu, b.simd, b.slot, b.start);
   });
   std::sort(result.waves.begin(), result.waves.end(), [](const AttWave& a, const AttWave& b) {
     return std::tie(a.shader_engine, a.simd, a.slot, a.id) < std::tie(b.shader_engine, b.simd, b.slot, b.id);

@@ -9,7 +9,8 @@ namespace gpu {
 namespace {
 
 // Code lies above every canonical address, each program in a place of its own: a line has 39 bits.
-constexpr uint64_t kCodeBase = uint64_t{1} << 38, kCodeBytes = uint64_t{1} << 26, kCodePlaces = kCodeBase / kCodeBytes / 2;
+constexpr uint64_t kCodeBase = uint64_t{1} << 38, kCodeBytes = uint64_t{1} << 26,
+                   kCodePlaces = kCodeBase / kCodeBytes / 2;
 
 bool between(InstClass cls, InstClass first, InstClass last) { return cls >= first && cls <= last; }
 
@@ -29,7 +30,11 @@ RegisterSpan span_of(const Source& source, OpType type, uint32_t width) {
 }  // namespace
 
 StaticTable::StaticTable(const Program& program, const Parameters& parameters)
-    : base_(program.base()), code_at_(kCodeBase + program.serial() % kCodePlaces * kCodeBytes), arch_(program.arch()), parameters_(parameters), ids_(size_t(program.end() - program.base()) / 4 + 4) {}
+    : base_(program.base()),
+      code_at_(kCodeBase + program.serial() % kCodePlaces * kCodeBytes),
+      arch_(program.arch()),
+      parameters_(parameters),
+      ids_(size_t(program.end() - program.base()) / 4 + 4) {}
 
 uint32_t StaticTable::add(const Inst& inst, size_t slot) {
   const OpInfo& op = op_table[inst.op];
@@ -41,8 +46,11 @@ uint32_t StaticTable::add(const Inst& inst, size_t slot) {
   s.unit = op.unit;
   switch (s.unit) {
     case Unit::Valu: {
-      const bool trans = op.cls == InstClass::VALU_TRANS_F16 || op.cls == InstClass::VALU_TRANS_F32 || op.cls == InstClass::VALU_TRANS_F64;
-      s.cycles = uint16_t(trans ? parameters_.trans_cycles : op.flags & kOpQuarterRate ? parameters_.wide_int_cycles : parameters_.valu_cycles);
+      const bool trans = op.cls == InstClass::VALU_TRANS_F16 || op.cls == InstClass::VALU_TRANS_F32 ||
+                         op.cls == InstClass::VALU_TRANS_F64;
+      s.cycles = uint16_t(trans                       ? parameters_.trans_cycles
+                          : op.flags & kOpQuarterRate ? parameters_.wide_int_cycles
+                                                      : parameters_.valu_cycles);
       break;
     }
     case Unit::Matrix: {
@@ -70,7 +78,8 @@ uint32_t StaticTable::add(const Inst& inst, size_t slot) {
   for (int k = 0; k < 3; ++k) {
     // The accumulator of a matrix instruction is as wide as its result.
     const bool accumulator = s.unit == Unit::Matrix && k == 2;
-    if (vector || s.unit == Unit::Vmem || s.unit == Unit::Lds) s.src[k] = span_of(inst.src[k], op.src[k], accumulator ? op.dst_width : 0);
+    if (vector || s.unit == Unit::Vmem || s.unit == Unit::Lds)
+      s.src[k] = span_of(inst.src[k], op.src[k], accumulator ? op.dst_width : 0);
   }
   table_.push_back(s);
   ids_[slot] = uint32_t(table_.size());
@@ -233,7 +242,8 @@ bool GroupRecorder::contiguous(const Wave& wave, const MemAccess& a, WaveTrace& 
   header.accesses = kLanes / 4;
   trace.data.push_back(std::bit_cast<uint64_t>(header));
   for (uint64_t line = begin & ~(kLineBytes - 1); line < end; line += kLineBytes) {
-    const uint64_t low = line >= begin ? uint64_t(kLow | kLowFull) : 0, high = line + 64 < end ? uint64_t(kHigh | kHighFull) : 0;
+    const uint64_t low = line >= begin ? uint64_t(kLow | kLowFull) : 0,
+                   high = line + 64 < end ? uint64_t(kHigh | kHighFull) : 0;
     trace.data.push_back(line | flags | (a.write ? low | high : (low | high) & 3));
   }
   return true;
@@ -264,7 +274,8 @@ void GroupRecorder::vector_access(const Wave& wave, const MemAccess& a, WaveTrac
       uint64_t address = a.address[l];
       if (scratch & bit) {
         // Dwords of a private segment are interleaved over the lanes.
-        const uint64_t host = reinterpret_cast<uint64_t>(wave.scratch) + (address & ~uint64_t(3)) * kLanes + uint64_t(l) * 4 + (address & 3);
+        const uint64_t host = reinterpret_cast<uint64_t>(wave.scratch) + (address & ~uint64_t(3)) * kLanes +
+                              uint64_t(l) * 4 + (address & 3);
         const uint64_t at = addresses_.canonical(host, *wave.memory);
         for (uint32_t done = 0; done < a.size; done += 4)
           if (count_ < 120) add_line(at + uint64_t(done) * kLanes, std::min<uint32_t>(4, a.size - done), a.write);
@@ -291,7 +302,8 @@ void GroupRecorder::vector_access(const Wave& wave, const MemAccess& a, WaveTrac
   trace.data.push_back(std::bit_cast<uint64_t>(header));
   for (uint32_t k = 0; k < count_; ++k) {
     const uint32_t at = order_[k];
-    trace.data.push_back(line_[at] | flags | (filled_[at][0] >= 64 ? uint64_t(kLowFull) : 0) | (filled_[at][1] >= 64 ? uint64_t(kHighFull) : 0));
+    trace.data.push_back(line_[at] | flags | (filled_[at][0] >= 64 ? uint64_t(kLowFull) : 0) |
+                         (filled_[at][1] >= 64 ? uint64_t(kHighFull) : 0));
   }
 }
 

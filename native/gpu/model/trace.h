@@ -13,7 +13,9 @@
 namespace gpu {
 
 // The part of a compute unit an instruction goes to.
-struct RegisterSpan { uint16_t first = 0, count = 0; };
+struct RegisterSpan {
+  uint16_t first = 0, count = 0;
+};
 
 // One instruction of the program, as the timing model sees it.
 struct StaticInst {
@@ -51,7 +53,15 @@ class StaticTable {
 
 // A line of 128 bytes in the canonical address space (see Addresses), with what was touched of it.
 inline constexpr uint64_t kLineBytes = 128;
-enum LineFlag : uint64_t { kLow = 1, kHigh = 2, kLowFull = 4, kHighFull = 8, kUncached = 16, kHost = 32, kLineFlags = 127 };
+enum LineFlag : uint64_t {
+  kLow = 1,
+  kHigh = 2,
+  kLowFull = 4,
+  kHighFull = 8,
+  kUncached = 16,
+  kHost = 32,
+  kLineFlags = 127
+};
 
 // Header of a memory instruction's data; `lines` words of line | flags follow.
 struct MemHeader {
@@ -96,7 +106,9 @@ class Addresses {
   const Range& last_range() const { return range_; }
 
  private:
-  struct Place { uint64_t end, base; };
+  struct Place {
+    uint64_t end, base;
+  };
   const Place& place(const Range& range);
   uint64_t begin_ = 1, end_ = 0, delta_ = 0, next_ = uint64_t{1} << 32;
   uint64_t flags_ = 0;
@@ -107,7 +119,8 @@ class Addresses {
 // Records a workgroup. At most `limit` instructions of each wave are kept.
 class GroupRecorder final : public Observer {
  public:
-  GroupRecorder(StaticTable& table, Addresses& addresses, size_t limit) : table_(table), addresses_(addresses), limit_(limit) {}
+  GroupRecorder(StaticTable& table, Addresses& addresses, size_t limit)
+      : table_(table), addresses_(addresses), limit_(limit) {}
   void begin(uint64_t index, const std::vector<Wave*>& waves, uint32_t count);
   void executed(const Wave& wave, const Inst& inst, uint64_t exec, const MemAccess& access) override;
   GroupTrace take();

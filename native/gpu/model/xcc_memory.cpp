@@ -24,7 +24,8 @@ XccMemory::XccMemory(const DeviceModel& device, const Parameters& p, const TagCa
       channel_pipes_(p.l2_channels),
       scalar_pipes_(p.sqcs_per_xcc) {
   for (uint32_t i = 0; i < p.sqcs_per_xcc; ++i) {
-    scalar_.push_back({TagCache(p.scalar_bytes / 64 / p.scalar_ways, p.scalar_ways), std::vector<uint64_t>(p.scalar_bytes / 64)});
+    scalar_.push_back(
+        {TagCache(p.scalar_bytes / 64 / p.scalar_ways, p.scalar_ways), std::vector<uint64_t>(p.scalar_bytes / 64)});
     instruction_.push_back({TagCache(p.icache_bytes / p.icache_line_bytes / p.icache_ways, p.icache_ways),
                             std::vector<uint64_t>(p.icache_bytes / p.icache_line_bytes)});
   }
@@ -35,10 +36,13 @@ void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, uint
   read_service_ = service_of(kLineBytes, parameters_.l2_channel_bytes_per_clock * share);
   write_service_ = service_of(kLineBytes, parameters_.l2_channel_write_bytes_per_clock * share);
   const double link = bytes_per_clock(parameters_.xcc_fabric_gbps, device_);
-  mall_service_ = service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.mall_gbps, device_) / active_xccs) * share);
+  mall_service_ =
+      service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.mall_gbps, device_) / active_xccs) * share);
   const double write_link = bytes_per_clock(parameters_.xcc_fabric_write_gbps, device_);
-  mall_write_service_ = service_of(kLineBytes, std::min(write_link, bytes_per_clock(parameters_.mall_gbps, device_) / active_xccs) * share);
-  hbm_service_ = service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.hbm_gbps, device_) / active_xccs) * share);
+  mall_write_service_ = service_of(
+      kLineBytes, std::min(write_link, bytes_per_clock(parameters_.mall_gbps, device_) / active_xccs) * share);
+  hbm_service_ =
+      service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.hbm_gbps, device_) / active_xccs) * share);
   host_service_ = service_of(kLineBytes, bytes_per_clock(parameters_.host_gbps, device_) / active_xccs * share);
   for (FluidPipe& pipe : channel_pipes_) pipe.quantum(start);
   for (FluidPipe& pipe : scalar_pipes_) pipe.quantum(start);
@@ -164,7 +168,8 @@ uint64_t XccMemory::write(uint64_t line_and_flags, uint64_t time) {
       ++count.miss;
       ++count.ea_write;
       if (full) ++count.ea_write_64;
-      if (line_and_flags & kHost) latency = std::max(latency, parameters_.l2_latency + to_host(host_out_, time + parameters_.l2_latency, 1));
+      if (line_and_flags & kHost)
+        latency = std::max(latency, parameters_.l2_latency + to_host(host_out_, time + parameters_.l2_latency, 1));
       continue;
     }
     ++(hit ? count.hit : count.miss);
@@ -180,7 +185,8 @@ uint64_t XccMemory::atomic(uint64_t line_and_flags, uint64_t time, uint32_t lane
   const uint32_t channel = channel_of(line);
   TccCounts& count = channels[channel];
   ++count.atomic;
-  const uint64_t work = std::max<uint64_t>(read_service_, (uint64_t(lanes) << FluidPipe::kShift) / parameters_.atomic_lanes_per_clock);
+  const uint64_t work =
+      std::max<uint64_t>(read_service_, (uint64_t(lanes) << FluidPipe::kShift) / parameters_.atomic_lanes_per_clock);
   uint64_t latency = parameters_.l2_latency + channel_pipes_[channel].delay(time, work);
   if (line_and_flags & kHost) {
     ++count.uncached;
@@ -222,7 +228,8 @@ uint64_t XccMemory::scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t 
   ++count.tc_data_reads;
   cache.tags.place(found.at, tag);
   const uint64_t half = line & 64 ? kHigh : kLow;
-  const uint64_t back = read((line & ~uint64_t(127)) | half | (line_and_flags & (kUncached | kHost)), time + parameters_.scalar_latency, uint32_t(half), true);
+  const uint64_t back = read((line & ~uint64_t(127)) | half | (line_and_flags & (kUncached | kHost)),
+                             time + parameters_.scalar_latency, uint32_t(half), true);
   return cache.ready[found.at] = back;
 }
 

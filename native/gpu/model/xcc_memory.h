@@ -13,12 +13,14 @@ namespace gpu {
 
 // Per L2 channel.
 struct TccCounts {
-  uint64_t hit = 0, miss = 0, read = 0, write = 0, atomic = 0, uncached = 0, ea_read = 0, ea_read_32 = 0, ea_read_128 = 0,
-           ea_write = 0, ea_write_64 = 0, ea_atomic = 0, writeback = 0, end_writeback = 0, evict = 0, ea_read_level = 0;
+  uint64_t hit = 0, miss = 0, read = 0, write = 0, atomic = 0, uncached = 0, ea_read = 0, ea_read_32 = 0,
+           ea_read_128 = 0, ea_write = 0, ea_write_64 = 0, ea_atomic = 0, writeback = 0, end_writeback = 0, evict = 0,
+           ea_read_level = 0;
 };
 struct SqcCounts {
   uint64_t inst_requests = 0, inst_hits = 0, inst_misses = 0, inst_duplicates = 0;
-  uint64_t data_requests = 0, data_hits = 0, data_misses = 0, data_duplicates = 0, data_reads[5] = {};  // by dwords: 1 2 4 8 16
+  uint64_t data_requests = 0, data_hits = 0, data_misses = 0, data_duplicates = 0,
+           data_reads[5] = {};  // by dwords: 1 2 4 8 16
   uint64_t tc_data_reads = 0, tc_data_writes = 0, tc_inst_requests = 0;
 };
 
@@ -41,7 +43,10 @@ class FluidPipe {
 };
 
 // Lines on their way out of an XCD in one quantum, to be entered into the Infinity Cache.
-struct FabricRequest { uint32_t line; uint32_t bytes; };
+struct FabricRequest {
+  uint32_t line;
+  uint32_t bytes;
+};
 
 inline uint32_t mall_set(uint32_t line, uint32_t sets) { return (line ^ line >> 11) & (sets - 1); }
 
@@ -105,7 +110,8 @@ class XccMemory {
   std::vector<FluidPipe> scalar_pipes_;
   FluidPipe mall_pipe_, hbm_pipe_, host_in_, host_out_;
   uint32_t mall_window_ = ~0u;
-  uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, mall_write_service_ = 0, hbm_service_ = 0, host_service_ = 0;  // of 128 bytes
+  uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, mall_write_service_ = 0, hbm_service_ = 0,
+           host_service_ = 0;  // of 128 bytes
   struct SmallCache {
     TagCache tags;
     std::vector<uint64_t> ready;

@@ -33,11 +33,13 @@ hsa_status_t common_info(const Agent& agent, int attribute, void* value) {
   switch (attribute) {
     case HSA_AGENT_INFO_MACHINE_MODEL: return give(value, HSA_MACHINE_MODEL_LARGE);
     case HSA_AGENT_INFO_PROFILE: return give(value, agent.is_gpu() ? HSA_PROFILE_BASE : HSA_PROFILE_FULL);
-    case HSA_AGENT_INFO_DEFAULT_FLOAT_ROUNDING_MODE: case HSA_AGENT_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES:
+    case HSA_AGENT_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
+    case HSA_AGENT_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES:
       return give(value, HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR);
     case HSA_AGENT_INFO_NODE: return give(value, agent.node);
     case HSA_AGENT_INFO_DEVICE: return give(value, agent.is_gpu() ? HSA_DEVICE_TYPE_GPU : HSA_DEVICE_TYPE_CPU);
-    case HSA_AGENT_INFO_VERSION_MAJOR: case HSA_AGENT_INFO_VERSION_MINOR: return give(value, uint16_t(1));
+    case HSA_AGENT_INFO_VERSION_MAJOR:
+    case HSA_AGENT_INFO_VERSION_MINOR: return give(value, uint16_t(1));
     case HSA_AGENT_INFO_EXTENSIONS: {
       uint8_t bits[128] = {};
       set_extension(bits, HSA_EXTENSION_AMD_LOADER & 0xff);
@@ -60,10 +62,14 @@ hsa_status_t common_info(const Agent& agent, int attribute, void* value) {
     case HSA_AMD_AGENT_INFO_HDP_FLUSH: return give(value, hsa_amd_hdp_flush_t{nullptr, nullptr});
     case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS: return give(value, true);
   }
-  if (attribute >= HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS && attribute <= HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT) {
+  if (attribute >= HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS &&
+      attribute <= HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT) {
     // Two-dimensional limits are pairs, the three-dimensional one a triple.
     const size_t words = attribute == HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS ? 3
-                         : attribute >= HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS && attribute <= HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS ? 2 : 1;
+                         : attribute >= HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS &&
+                                 attribute <= HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS
+                             ? 2
+                             : 1;
     std::memset(value, 0, words * 4);
     return HSA_STATUS_SUCCESS;
   }
@@ -78,7 +84,11 @@ hsa_status_t gpu_info(const Agent& agent, int attribute, void* value) {
     case HSA_AGENT_INFO_FEATURE: return give(value, HSA_AGENT_FEATURE_KERNEL_DISPATCH);
     case HSA_AGENT_INFO_FAST_F16_OPERATION: return give(value, true);
     case HSA_AGENT_INFO_WAVEFRONT_SIZE: return give(value, uint32_t(64));
-    case HSA_AGENT_INFO_WORKGROUP_MAX_DIM: { const uint16_t dims[3] = {kMaxWorkgroup, kMaxWorkgroup, kMaxWorkgroup}; std::memcpy(value, dims, sizeof dims); return HSA_STATUS_SUCCESS; }
+    case HSA_AGENT_INFO_WORKGROUP_MAX_DIM: {
+      const uint16_t dims[3] = {kMaxWorkgroup, kMaxWorkgroup, kMaxWorkgroup};
+      std::memcpy(value, dims, sizeof dims);
+      return HSA_STATUS_SUCCESS;
+    }
     case HSA_AGENT_INFO_WORKGROUP_MAX_SIZE: return give(value, kMaxWorkgroup);
     case HSA_AGENT_INFO_GRID_MAX_DIM: return give(value, hsa_dim3_t{INT32_MAX, UINT16_MAX, UINT16_MAX});
     case HSA_AGENT_INFO_GRID_MAX_SIZE: return give(value, UINT32_MAX);
@@ -87,10 +97,15 @@ hsa_status_t gpu_info(const Agent& agent, int attribute, void* value) {
     case HSA_AGENT_INFO_QUEUE_MIN_SIZE: return give(value, uint32_t(64));
     case HSA_AGENT_INFO_QUEUE_MAX_SIZE: return give(value, uint32_t(131072));
     case HSA_AGENT_INFO_QUEUE_TYPE: return give(value, HSA_QUEUE_TYPE_MULTI);
-    case HSA_AGENT_INFO_CACHE_SIZE: { const uint32_t sizes[4] = {m.architecture == "gfx942" ? 32768u : 16384u, m.l2_bytes, m.l3_bytes, 0}; std::memcpy(value, sizes, sizeof sizes); return HSA_STATUS_SUCCESS; }
+    case HSA_AGENT_INFO_CACHE_SIZE: {
+      const uint32_t sizes[4] = {m.architecture == "gfx942" ? 32768u : 16384u, m.l2_bytes, m.l3_bytes, 0};
+      std::memcpy(value, sizes, sizeof sizes);
+      return HSA_STATUS_SUCCESS;
+    }
     case HSA_AGENT_INFO_ISA: return give(value, hsa_isa_t{agent.handle().handle});
     case HSA_AMD_AGENT_INFO_CHIP_ID: return give(value, m.chip_id);
-    case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT: case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT: return give(value, m.compute_units);
+    case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT:
+    case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT: return give(value, m.compute_units);
     case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY: return give(value, m.clock_mhz);
     case HSA_AMD_AGENT_INFO_BDFID: return give(value, uint32_t((agent.node + 1) << 8));
     case HSA_AMD_AGENT_INFO_MEMORY_WIDTH: return give(value, m.memory_bus_bits);
@@ -108,40 +123,68 @@ hsa_status_t gpu_info(const Agent& agent, int attribute, void* value) {
     }
     case HSA_AMD_AGENT_INFO_ASIC_REVISION: return give(value, m.revision);
     case HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID: return give(value, uint32_t(141));  // AI, the driver's family of gfx9
-    case HSA_AMD_AGENT_INFO_UCODE_VERSION: case HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION: return give(value, uint32_t(0));
+    case HSA_AMD_AGENT_INFO_UCODE_VERSION:
+    case HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION: return give(value, uint32_t(0));
     case HSA_AMD_AGENT_INFO_NUM_SDMA_ENG: return give(value, uint32_t(2));
     case HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG: return give(value, uint32_t(0));
     case HSA_AMD_AGENT_INFO_NUM_XCC: return give(value, m.xccs);
     case HSA_AMD_AGENT_INFO_DRIVER_UID: return give(value, m.chip_id + agent.node);
-    case HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES: return give(value, uint64_t(m.apu ? HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU : 0));
-    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX: case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT: return give(value, uint64_t{64} << 30);
+    case HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES:
+      return give(value, uint64_t(m.apu ? HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU : 0));
+    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX:
+    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT: return give(value, uint64_t{64} << 30);
   }
   return common_info(agent, attribute, value);
 }
 
 hsa_status_t cpu_info(const Agent& agent, int attribute, void* value) {
   switch (attribute) {
-    case HSA_AGENT_INFO_NAME: case HSA_AMD_AGENT_INFO_PRODUCT_NAME: return give_text(value, agent.cpu_name, 64);
+    case HSA_AGENT_INFO_NAME:
+    case HSA_AMD_AGENT_INFO_PRODUCT_NAME: return give_text(value, agent.cpu_name, 64);
     case HSA_AGENT_INFO_VENDOR_NAME: return give_text(value, "CPU", 64);
     case HSA_AGENT_INFO_WORKGROUP_MAX_DIM: std::memset(value, 0, 6); return HSA_STATUS_SUCCESS;
     case HSA_AGENT_INFO_GRID_MAX_DIM: return give(value, hsa_dim3_t{0, 0, 0});
-    case HSA_AGENT_INFO_CACHE_SIZE: { const uint32_t sizes[4] = {32768, 0, 0, 0}; std::memcpy(value, sizes, sizeof sizes); return HSA_STATUS_SUCCESS; }
+    case HSA_AGENT_INFO_CACHE_SIZE: {
+      const uint32_t sizes[4] = {32768, 0, 0, 0};
+      std::memcpy(value, sizes, sizeof sizes);
+      return HSA_STATUS_SUCCESS;
+    }
     case HSA_AGENT_INFO_ISA: return give(value, hsa_isa_t{0});
-    case HSA_AGENT_INFO_FAST_F16_OPERATION: case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES: return give(value, false);
+    case HSA_AGENT_INFO_FAST_F16_OPERATION:
+    case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES: return give(value, false);
     case HSA_AMD_AGENT_INFO_UUID: return give_text(value, "CPU-XX", 21);
     case HSA_AGENT_INFO_QUEUE_TYPE: return give(value, HSA_QUEUE_TYPE_MULTI);
-    case HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES: case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX: case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT:
-      return give(value, uint64_t(0));
-    case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT: return give(value, uint32_t(std::max(1u, std::thread::hardware_concurrency())));
-    case HSA_AGENT_INFO_FEATURE: case HSA_AGENT_INFO_WAVEFRONT_SIZE: case HSA_AGENT_INFO_WORKGROUP_MAX_SIZE: case HSA_AGENT_INFO_GRID_MAX_SIZE:
-    case HSA_AGENT_INFO_FBARRIER_MAX_SIZE: case HSA_AGENT_INFO_QUEUES_MAX: case HSA_AGENT_INFO_QUEUE_MIN_SIZE: case HSA_AGENT_INFO_QUEUE_MAX_SIZE:
-    case HSA_AMD_AGENT_INFO_CHIP_ID: case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY: case HSA_AMD_AGENT_INFO_BDFID: case HSA_AMD_AGENT_INFO_MEMORY_WIDTH:
-    case HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY: case HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU: case HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU:
-    case HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES: case HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE: case HSA_AMD_AGENT_INFO_ASIC_REVISION:
-    case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT: case HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID: case HSA_AMD_AGENT_INFO_UCODE_VERSION:
-    case HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION: case HSA_AMD_AGENT_INFO_NUM_SDMA_ENG: case HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG:
-    case HSA_AMD_AGENT_INFO_NUM_XCC: case HSA_AMD_AGENT_INFO_DRIVER_UID:
-      return give(value, uint32_t(0));
+    case HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES:
+    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX:
+    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT: return give(value, uint64_t(0));
+    case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT:
+      return give(value, uint32_t(std::max(1u, std::thread::hardware_concurrency())));
+    case HSA_AGENT_INFO_FEATURE:
+    case HSA_AGENT_INFO_WAVEFRONT_SIZE:
+    case HSA_AGENT_INFO_WORKGROUP_MAX_SIZE:
+    case HSA_AGENT_INFO_GRID_MAX_SIZE:
+    case HSA_AGENT_INFO_FBARRIER_MAX_SIZE:
+    case HSA_AGENT_INFO_QUEUES_MAX:
+    case HSA_AGENT_INFO_QUEUE_MIN_SIZE:
+    case HSA_AGENT_INFO_QUEUE_MAX_SIZE:
+    case HSA_AMD_AGENT_INFO_CHIP_ID:
+    case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY:
+    case HSA_AMD_AGENT_INFO_BDFID:
+    case HSA_AMD_AGENT_INFO_MEMORY_WIDTH:
+    case HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY:
+    case HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU:
+    case HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU:
+    case HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES:
+    case HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE:
+    case HSA_AMD_AGENT_INFO_ASIC_REVISION:
+    case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
+    case HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID:
+    case HSA_AMD_AGENT_INFO_UCODE_VERSION:
+    case HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION:
+    case HSA_AMD_AGENT_INFO_NUM_SDMA_ENG:
+    case HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG:
+    case HSA_AMD_AGENT_INFO_NUM_XCC:
+    case HSA_AMD_AGENT_INFO_DRIVER_UID: return give(value, uint32_t(0));
   }
   return common_info(agent, attribute, value);
 }
@@ -153,7 +196,11 @@ Agent* isa_agent(hsa_isa_t isa) {
   return agent && agent->is_gpu() ? agent : nullptr;
 }
 
-struct Cache { const char* name; uint8_t level; uint32_t bytes; };
+struct Cache {
+  const char* name;
+  uint8_t level;
+  uint32_t bytes;
+};
 
 std::vector<Cache> caches_of(const Agent& agent) {
   if (!agent.is_gpu()) return {};
@@ -189,7 +236,9 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
     }
     case HSA_AMD_SYSTEM_INFO_BUILD_VERSION: return give(value, static_cast<const char*>("rocm-perf-lab virtual GPU"));
     case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED: return give(value, true);
-    case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT: case HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED: case HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED:
+    case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
+    case HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED:
+    case HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED:
     case HSA_AMD_SYSTEM_INFO_XNACK_ENABLED: return give(value, false);
     case HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED: return give(value, true);
     case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR: return give(value, uint16_t(HSA_AMD_INTERFACE_VERSION_MAJOR));
@@ -297,16 +346,29 @@ hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void*
     case HSA_ISA_INFO_CALL_CONVENTION_COUNT: return give(value, uint32_t(1));
     case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE: return give(value, uint32_t(64));
     case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT: return give(value, uint32_t(32));
-    case HSA_ISA_INFO_MACHINE_MODELS: { const bool models[2] = {false, true}; std::memcpy(value, models, sizeof models); return HSA_STATUS_SUCCESS; }
-    case HSA_ISA_INFO_PROFILES: { const bool profiles[2] = {true, false}; std::memcpy(value, profiles, sizeof profiles); return HSA_STATUS_SUCCESS; }
-    case HSA_ISA_INFO_DEFAULT_FLOAT_ROUNDING_MODES: case HSA_ISA_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES: {
+    case HSA_ISA_INFO_MACHINE_MODELS: {
+      const bool models[2] = {false, true};
+      std::memcpy(value, models, sizeof models);
+      return HSA_STATUS_SUCCESS;
+    }
+    case HSA_ISA_INFO_PROFILES: {
+      const bool profiles[2] = {true, false};
+      std::memcpy(value, profiles, sizeof profiles);
+      return HSA_STATUS_SUCCESS;
+    }
+    case HSA_ISA_INFO_DEFAULT_FLOAT_ROUNDING_MODES:
+    case HSA_ISA_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES: {
       const bool modes[3] = {false, false, true};
       std::memcpy(value, modes, sizeof modes);
       return HSA_STATUS_SUCCESS;
     }
     case HSA_ISA_INFO_FAST_F16_OPERATION: return give(value, true);
-    case HSA_ISA_INFO_WORKGROUP_MAX_DIM: case HSA_ISA_INFO_WORKGROUP_MAX_SIZE:
-      return gpu_info(*agent, attribute == HSA_ISA_INFO_WORKGROUP_MAX_DIM ? HSA_AGENT_INFO_WORKGROUP_MAX_DIM : HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, value);
+    case HSA_ISA_INFO_WORKGROUP_MAX_DIM:
+    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE:
+      return gpu_info(*agent,
+                      attribute == HSA_ISA_INFO_WORKGROUP_MAX_DIM ? HSA_AGENT_INFO_WORKGROUP_MAX_DIM
+                                                                  : HSA_AGENT_INFO_WORKGROUP_MAX_SIZE,
+                      value);
     case HSA_ISA_INFO_GRID_MAX_DIM: return gpu_info(*agent, HSA_AGENT_INFO_GRID_MAX_DIM, value);
     case HSA_ISA_INFO_GRID_MAX_SIZE: return give(value, UINT64_MAX);
     case HSA_ISA_INFO_FBARRIER_MAX_SIZE: return give(value, uint32_t(32));
@@ -372,34 +434,43 @@ hsa_status_t hsa_system_major_extension_supported(uint16_t extension, uint16_t m
   if (*result) *minor = 3;
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t, uint16_t major, uint16_t minor, bool* result) {
+hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t, uint16_t major, uint16_t minor,
+                                           bool* result) {
   return impl::hsa_system_extension_supported(extension, major, minor, result);
 }
-hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t, uint16_t major, uint16_t* minor, bool* result) {
+hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t, uint16_t major, uint16_t* minor,
+                                                 bool* result) {
   return impl::hsa_system_major_extension_supported(extension, major, minor, result);
 }
 hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t major, size_t bytes, void* table) {
   if (!table || !known_extension(extension, major)) return HSA_STATUS_ERROR;
   const hsa_ven_amd_loader_1_03_pfn_t loader = {
-      impl::hsa_ven_amd_loader_query_host_address, impl::hsa_ven_amd_loader_query_segment_descriptors, impl::hsa_ven_amd_loader_query_executable,
-      impl::hsa_ven_amd_loader_executable_iterate_loaded_code_objects, impl::hsa_ven_amd_loader_loaded_code_object_get_info,
-      impl::hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size, impl::hsa_ven_amd_loader_iterate_executables};
+      impl::hsa_ven_amd_loader_query_host_address,
+      impl::hsa_ven_amd_loader_query_segment_descriptors,
+      impl::hsa_ven_amd_loader_query_executable,
+      impl::hsa_ven_amd_loader_executable_iterate_loaded_code_objects,
+      impl::hsa_ven_amd_loader_loaded_code_object_get_info,
+      impl::hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size,
+      impl::hsa_ven_amd_loader_iterate_executables};
   std::memcpy(table, &loader, std::min(bytes, sizeof loader));
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t major, uint16_t minor, void* table) {
-  constexpr size_t kSizes[] = {sizeof(hsa_ven_amd_loader_1_00_pfn_t), sizeof(hsa_ven_amd_loader_1_01_pfn_t), sizeof(hsa_ven_amd_loader_1_02_pfn_t),
-                               sizeof(hsa_ven_amd_loader_1_03_pfn_t)};
-  return minor > 3 ? HSA_STATUS_ERROR : impl::hsa_system_get_major_extension_table(extension, major, kSizes[minor], table);
+  constexpr size_t kSizes[] = {sizeof(hsa_ven_amd_loader_1_00_pfn_t), sizeof(hsa_ven_amd_loader_1_01_pfn_t),
+                               sizeof(hsa_ven_amd_loader_1_02_pfn_t), sizeof(hsa_ven_amd_loader_1_03_pfn_t)};
+  return minor > 3 ? HSA_STATUS_ERROR
+                   : impl::hsa_system_get_major_extension_table(extension, major, kSizes[minor], table);
 }
 
-hsa_status_t hsa_ext_image_get_capability(hsa_agent_t, hsa_ext_image_geometry_t, const hsa_ext_image_format_t*, uint32_t* mask) {
+hsa_status_t hsa_ext_image_get_capability(hsa_agent_t, hsa_ext_image_geometry_t, const hsa_ext_image_format_t*,
+                                          uint32_t* mask) {
   if (!mask) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   *mask = 0;
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_ext_image_get_capability_with_layout(hsa_agent_t agent, hsa_ext_image_geometry_t geometry, const hsa_ext_image_format_t* format,
-                                                      hsa_ext_image_data_layout_t, uint32_t* mask) {
+hsa_status_t hsa_ext_image_get_capability_with_layout(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
+                                                      const hsa_ext_image_format_t* format, hsa_ext_image_data_layout_t,
+                                                      uint32_t* mask) {
   return impl::hsa_ext_image_get_capability(agent, geometry, format, mask);
 }
 

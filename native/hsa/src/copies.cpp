@@ -18,7 +18,8 @@ namespace {
 
 bool all_zero(const std::vector<hsa_signal_t>& signals) {
   for (hsa_signal_t handle : signals)
-    if (Signal* signal = signal_of(handle); signal && signal->value().load(std::memory_order_acquire) != 0) return false;
+    if (Signal* signal = signal_of(handle); signal && signal->value().load(std::memory_order_acquire) != 0)
+      return false;
   return true;
 }
 
@@ -142,7 +143,9 @@ Task::Modelled modelled_copy(void* to, hsa_agent_t to_agent, const void* from, h
   out.bytes = bytes;
   out.gpu = to_gpu ? target : from_gpu ? source : nullptr;
   // From one GPU to another a copy goes over the bus.
-  out.way = to_gpu && from_gpu && target == source ? Way::DeviceToDevice : to_gpu ? Way::HostToDevice : Way::DeviceToHost;
+  out.way = to_gpu && from_gpu && target == source ? Way::DeviceToDevice
+            : to_gpu                               ? Way::HostToDevice
+                                                   : Way::DeviceToHost;
   out.through[0] = to_gpu ? to : nullptr;
   out.through[1] = from_gpu && (!to_gpu || target == source) ? from : nullptr;
   return out;
@@ -161,37 +164,46 @@ void stop_copies() { engines().stop(); }
 
 // A fill in stream order that takes its modelled time; `work` does it. For libamdhip64, whose fills
 // are the host's where time is not modelled.
-extern "C" __attribute__((visibility("default"))) hsa_status_t hsa_rocm_perf_async_fill(hsa_agent_t agent, void* to, uint64_t bytes, void (*work)(void*), void* data,
-                                                                                        uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t completion) {
+extern "C" __attribute__((visibility("default"))) hsa_status_t
+hsa_rocm_perf_async_fill(hsa_agent_t agent, void* to, uint64_t bytes, void (*work)(void*), void* data,
+                         uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t completion) {
   if (const hsa_status_t status = check(wait_count, waits, completion); status != HSA_STATUS_SUCCESS) return status;
   Task::Modelled modelled;
   modelled.way = device_clock::Way::Fill;
   modelled.bytes = bytes;
   modelled.gpu = Runtime::get()->agent(agent);
   modelled.through[0] = to;
-  engines().submit({{waits, waits + wait_count}, completion, [=] {
-    const gpu::OutsideWrite writing;
-    work(data);
-  }, std::move(modelled)});
+  engines().submit({{waits, waits + wait_count},
+                    completion,
+                    [=] {
+                      const gpu::OutsideWrite writing;
+                      work(data);
+                    },
+                    std::move(modelled)});
   return HSA_STATUS_SUCCESS;
 }
 
 namespace impl {
 
-hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size, uint32_t wait_count, const hsa_signal_t* waits,
+hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent,
+                                       size_t size, uint32_t wait_count, const hsa_signal_t* waits,
                                        hsa_signal_t completion) {
   if (!to || !from) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (const hsa_status_t status = check(wait_count, waits, completion); status != HSA_STATUS_SUCCESS) return status;
   if (!copy_allowed(to, size) || !copy_allowed(from, size)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  engines().submit({{waits, waits + wait_count}, completion, [=] {
-    const gpu::OutsideWrite writing;
-    if (!read_vmem(to, from, size)) std::memmove(to, from, size);
-  }, modelled_copy(to, to_agent, from, from_agent, size)});
+  engines().submit({{waits, waits + wait_count},
+                    completion,
+                    [=] {
+                      const gpu::OutsideWrite writing;
+                      if (!read_vmem(to, from, size)) std::memmove(to, from, size);
+                    },
+                    modelled_copy(to, to_agent, from, from_agent, size)});
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
-                                                 uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t completion, hsa_amd_sdma_engine_id_t,
-                                                 bool) {
+hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from,
+                                                 hsa_agent_t from_agent, size_t size, uint32_t wait_count,
+                                                 const hsa_signal_t* waits, hsa_signal_t completion,
+                                                 hsa_amd_sdma_engine_id_t, bool) {
   return impl::hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, wait_count, waits, completion);
 }
 hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t, hsa_agent_t, uint32_t* free_mask) {
@@ -205,28 +217,36 @@ hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t, hsa_agent_t, 
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset, const hsa_pitched_ptr_t* from,
-                                            const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent, hsa_amd_copy_direction_t direction,
-                                            uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t completion) {
-  if (!to || !from || !to_offset || !from_offset || !range || !to->base || !from->base) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset,
+                                            const hsa_pitched_ptr_t* from, const hsa_dim3_t* from_offset,
+                                            const hsa_dim3_t* range, hsa_agent_t agent,
+                                            hsa_amd_copy_direction_t direction, uint32_t wait_count,
+                                            const hsa_signal_t* waits, hsa_signal_t completion) {
+  if (!to || !from || !to_offset || !from_offset || !range || !to->base || !from->base)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (const hsa_status_t status = check(wait_count, waits, completion); status != HSA_STATUS_SUCCESS) return status;
   const bool empty = !range->x || !range->y || !range->z;
-  if (!empty && (!box_allowed(*to, *to_offset, *range) || !box_allowed(*from, *from_offset, *range))) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  if (!empty && (!box_allowed(*to, *to_offset, *range) || !box_allowed(*from, *from_offset, *range)))
+    return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   auto work = [t = *to, f = *from, to_at = *to_offset, from_at = *from_offset, box = *range] {
     const gpu::OutsideWrite writing;
     for (uint32_t z = 0; z < box.z; ++z)
       for (uint32_t y = 0; y < box.y; ++y)
         std::memmove(static_cast<uint8_t*>(t.base) + to_at.x + (to_at.y + y) * t.pitch + (to_at.z + z) * t.slice,
-                     static_cast<uint8_t*>(f.base) + from_at.x + (from_at.y + y) * f.pitch + (from_at.z + z) * f.slice, box.x);
+                     static_cast<uint8_t*>(f.base) + from_at.x + (from_at.y + y) * f.pitch + (from_at.z + z) * f.slice,
+                     box.x);
   };
   const uint64_t bytes = uint64_t{range->x} * range->y * range->z;
   const hsa_agent_t cpu = Runtime::get()->cpu().handle();
-  Task::Modelled modelled = modelled_copy(to->base, direction == hsaDeviceToHost ? cpu : agent, from->base, direction == hsaHostToDevice ? cpu : agent, bytes);
+  Task::Modelled modelled = modelled_copy(to->base, direction == hsaDeviceToHost ? cpu : agent, from->base,
+                                          direction == hsaHostToDevice ? cpu : agent, bytes);
   engines().submit({{waits, waits + wait_count}, completion, work, std::move(modelled)});
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_profiling_async_copy_enable(bool) { return Runtime::get() ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_NOT_INITIALIZED; }
+hsa_status_t hsa_amd_profiling_async_copy_enable(bool) {
+  return Runtime::get() ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_NOT_INITIALIZED;
+}
 
 hsa_status_t hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t* time) {
   Signal* found = signal_of(signal);
@@ -236,7 +256,8 @@ hsa_status_t hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal, hsa_amd_
   *time = {found->amd.start_ts, found->amd.end_ts};
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal, hsa_amd_profiling_dispatch_time_t* time) {
+hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal,
+                                                 hsa_amd_profiling_dispatch_time_t* time) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!runtime->agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
@@ -247,7 +268,8 @@ hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t
   return HSA_STATUS_SUCCESS;
 }
 // Device and system count the same nanoseconds.
-hsa_status_t hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t agent, uint64_t agent_tick, uint64_t* system_tick) {
+hsa_status_t hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t agent, uint64_t agent_tick,
+                                                             uint64_t* system_tick) {
   Runtime* runtime = Runtime::get();
   if (!runtime || !runtime->agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
   if (!system_tick) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -255,14 +277,16 @@ hsa_status_t hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t agent, 
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_svm_attributes_set(void* address, size_t size, hsa_amd_svm_attribute_pair_t* attributes, size_t count) {
+hsa_status_t hsa_amd_svm_attributes_set(void* address, size_t size, hsa_amd_svm_attribute_pair_t* attributes,
+                                        size_t count) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!address || !size || (count && !attributes)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   bool accessible = false;
   for (size_t i = 0; i < count; ++i) {
     const uint64_t attribute = attributes[i].attribute;
-    if (attribute != HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE && attribute != HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE) continue;
+    if (attribute != HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE && attribute != HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE)
+      continue;
     Agent* agent = runtime->agent({attributes[i].value});
     if (!agent) return HSA_STATUS_ERROR_INVALID_AGENT;
     accessible |= agent->is_gpu();
@@ -271,13 +295,15 @@ hsa_status_t hsa_amd_svm_attributes_set(void* address, size_t size, hsa_amd_svm_
   const uint64_t base = reinterpret_cast<uint64_t>(address);
   std::lock_guard lock(allocations().mutex);
   if (!allocations().holding(base)) {
-    allocations().by_base[base] = {HSA_EXT_POINTER_TYPE_HSA_VMEM, base, size, 0, &runtime->cpu(), runtime->cpu().pools.front().get(), nullptr, 0, {}};
+    allocations().by_base[base] = {HSA_EXT_POINTER_TYPE_HSA_VMEM,      base,    size, 0, &runtime->cpu(),
+                                   runtime->cpu().pools.front().get(), nullptr, 0,    {}};
     Runtime::memory().add({base, base + size, gpu::RangeKind::Managed, true, true});
   }
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_svm_attributes_get(void* address, size_t size, hsa_amd_svm_attribute_pair_t* attributes, size_t count) {
+hsa_status_t hsa_amd_svm_attributes_get(void* address, size_t size, hsa_amd_svm_attribute_pair_t* attributes,
+                                        size_t count) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!address || !size || (count && !attributes)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -287,7 +313,8 @@ hsa_status_t hsa_amd_svm_attributes_get(void* address, size_t size, hsa_amd_svm_
     hsa_amd_svm_attribute_pair_t& pair = attributes[i];
     switch (pair.attribute) {
       case HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG: pair.value = HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED; break;
-      case HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION: case HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION: pair.value = runtime->cpu().handle().handle; break;
+      case HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION:
+      case HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION: pair.value = runtime->cpu().handle().handle; break;
       case HSA_AMD_SVM_ATTRIB_ACCESS_QUERY:
         pair.attribute = known ? HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE : HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS;
         break;
@@ -297,8 +324,8 @@ hsa_status_t hsa_amd_svm_attributes_get(void* address, size_t size, hsa_amd_svm_
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_svm_prefetch_async(void* address, size_t size, hsa_agent_t agent, uint32_t wait_count, const hsa_signal_t* waits,
-                                        hsa_signal_t completion) {
+hsa_status_t hsa_amd_svm_prefetch_async(void* address, size_t size, hsa_agent_t agent, uint32_t wait_count,
+                                        const hsa_signal_t* waits, hsa_signal_t completion) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!address || !size || (wait_count && !waits)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;

@@ -116,14 +116,17 @@ void host_saw(uint64_t end_ns) {
 uint64_t host_asks() { return advance(own() + cost::between_calls_ns + cost::call_ns); }
 
 uint64_t host_submits(Call call) {
-  const uint64_t whole = call == Call::Launch ? cost::hipLaunchKernel : call == Call::Marker ? cost::hipEventRecord : cost::hipMemcpyAsync;
+  const uint64_t whole = call == Call::Launch   ? cost::hipLaunchKernel
+                         : call == Call::Marker ? cost::hipEventRecord
+                                                : cost::hipMemcpyAsync;
   const uint64_t handed_over = own() + cost::between_calls_ns + whole / 2;
   advance(own() + cost::between_calls_ns + whole);
   return handed_over;
 }
 
 uint64_t ready_ns(uint64_t submitted_ns, uint64_t queue_done_ns, bool after_kernel) {
-  return std::max(submitted_ns + cost::submit_to_start_ns, queue_done_ns + (after_kernel ? uint64_t(cost::between_kernels_ns) : 0));
+  return std::max(submitted_ns + cost::submit_to_start_ns,
+                  queue_done_ns + (after_kernel ? uint64_t(cost::between_kernels_ns) : 0));
 }
 
 Span dispatch(const void* device, uint32_t device_units, uint64_t ready, uint64_t duration, uint32_t units) {
@@ -137,7 +140,9 @@ Span transfer(const void* device, uint32_t device_units, Way way, uint64_t ready
   const uint64_t duration = start_ns + uint64_t(std::llround(double(bytes) / kBytesPerNs[size_t(way)]));
   std::lock_guard lock(devices_mutex);
   Device& on = device_of(device);
-  if (way == Way::Fill) return on.units.place(device_units, ready, duration, uint32_t(std::min<uint64_t>(device_units, bytes / kFillGroupBytes + 1)));
+  if (way == Way::Fill)
+    return on.units.place(device_units, ready, duration,
+                          uint32_t(std::min<uint64_t>(device_units, bytes / kFillGroupBytes + 1)));
   uint64_t& free = on.engine_free[size_t(way)];
   const uint64_t start = std::max(ready, free);
   return {start, free = start + duration};

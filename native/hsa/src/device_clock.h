@@ -19,7 +19,9 @@ uint64_t host_asks();            // it asked for the time, which takes some
 enum class Call : uint8_t { Launch, Marker, Copy };
 uint64_t host_submits(Call call);  // the time at which the work is handed over
 
-struct Span { uint64_t start, end; };
+struct Span {
+  uint64_t start, end;
+};
 // Device work, in the order of turns (turns.h). `device` is any address that stands for the GPU.
 uint64_t ready_ns(uint64_t submitted_ns, uint64_t queue_done_ns, bool after_kernel);
 Span dispatch(const void* device, uint32_t device_units, uint64_t ready_ns, uint64_t duration_ns, uint32_t units);

@@ -98,7 +98,8 @@ hsa_status_t make_file_reader(int file, size_t offset, size_t size, hsa_code_obj
   made->file = file;
   char path[4096] = "";
   const ssize_t length = readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), path, sizeof path - 1);
-  made->uri = "file://" + std::string(path, length > 0 ? size_t(length) : 0) + format("#offset=%zu&size=%zu", offset, size);
+  made->uri =
+      "file://" + std::string(path, length > 0 ? size_t(length) : 0) + format("#offset=%zu&size=%zu", offset, size);
   Lock lock(books().mutex);
   reader->handle = reinterpret_cast<uint64_t>(made.get());
   books().readers.insert(made.release());
@@ -110,7 +111,8 @@ void add_symbols(Executable& executable, Loaded& loaded) {
     executable.symbols.push_back(std::make_unique<Symbol>(std::move(symbol)));
     books().symbols.insert(executable.symbols.back().get());
   };
-  for (const gpu::KernelSymbol& kernel : loaded.object->kernels()) add({&executable, loaded.agent, kernel.name + ".kd", &kernel, nullptr});
+  for (const gpu::KernelSymbol& kernel : loaded.object->kernels())
+    add({&executable, loaded.agent, kernel.name + ".kd", &kernel, nullptr});
   for (const gpu::VariableSymbol& variable : loaded.object->variables())
     if (variable.external) add({&executable, loaded.agent, variable.name, nullptr, &variable});
 }
@@ -168,7 +170,8 @@ hsa_status_t variable_info(const gpu::VariableSymbol& variable, int attribute, v
   switch (attribute) {
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS: return give(value, variable.address);
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE: return give(value, uint32_t(variable.size));
-    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT: return give(value, uint32_t(variable.address & -variable.address));
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT:
+      return give(value, uint32_t(variable.address & -variable.address));
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION: return give(value, HSA_VARIABLE_ALLOCATION_AGENT);
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT: return give(value, HSA_VARIABLE_SEGMENT_GLOBAL);
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST: return give(value, variable.constant);
@@ -192,19 +195,23 @@ hsa_status_t hsa_code_object_reader_create_from_file(hsa_file_t file, hsa_code_o
   if (fstat(file, &info) != 0 || info.st_size <= 0) return HSA_STATUS_ERROR_INVALID_FILE;
   return make_file_reader(file, 0, size_t(info.st_size), reader);
 }
-hsa_status_t hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size(hsa_file_t file, size_t offset, size_t size,
+hsa_status_t hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size(hsa_file_t file, size_t offset,
+                                                                                     size_t size,
                                                                                      hsa_code_object_reader_t* reader) {
   struct stat info;
-  if (fstat(file, &info) != 0 || !size || offset > size_t(info.st_size) || size > size_t(info.st_size) - offset) return HSA_STATUS_ERROR_INVALID_FILE;
+  if (fstat(file, &info) != 0 || !size || offset > size_t(info.st_size) || size > size_t(info.st_size) - offset)
+    return HSA_STATUS_ERROR_INVALID_FILE;
   return make_file_reader(file, offset, size, reader);
 }
-hsa_status_t hsa_code_object_reader_create_from_memory(const void* image, size_t size, hsa_code_object_reader_t* reader) {
+hsa_status_t hsa_code_object_reader_create_from_memory(const void* image, size_t size,
+                                                       hsa_code_object_reader_t* reader) {
   if (!Runtime::get()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!image || !size || !reader) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   auto made = std::make_unique<Reader>();
   made->bytes = static_cast<const uint8_t*>(image);
   made->size = size;
-  made->uri = format("memory://%d#offset=%#" PRIxPTR "&size=%zu", int(getpid()), reinterpret_cast<uintptr_t>(image), size);
+  made->uri =
+      format("memory://%d#offset=%#" PRIxPTR "&size=%zu", int(getpid()), reinterpret_cast<uintptr_t>(image), size);
   Lock lock(books().mutex);
   reader->handle = reinterpret_cast<uint64_t>(made.get());
   books().readers.insert(made.release());
@@ -219,7 +226,8 @@ hsa_status_t hsa_code_object_reader_destroy(hsa_code_object_reader_t reader) {
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_executable_create_alt(hsa_profile_t profile, hsa_default_float_rounding_mode_t rounding, const char*, hsa_executable_t* executable) {
+hsa_status_t hsa_executable_create_alt(hsa_profile_t profile, hsa_default_float_rounding_mode_t rounding, const char*,
+                                       hsa_executable_t* executable) {
   if (!Runtime::get()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!executable) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   auto* made = new Executable;
@@ -230,9 +238,12 @@ hsa_status_t hsa_executable_create_alt(hsa_profile_t profile, hsa_default_float_
   executable->handle = reinterpret_cast<uint64_t>(made);
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_executable_create(hsa_profile_t profile, hsa_executable_state_t state, const char* options, hsa_executable_t* executable) {
-  const hsa_status_t status = impl::hsa_executable_create_alt(profile, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, options, executable);
-  if (status == HSA_STATUS_SUCCESS && state == HSA_EXECUTABLE_STATE_FROZEN) reinterpret_cast<Executable*>(executable->handle)->frozen = true;
+hsa_status_t hsa_executable_create(hsa_profile_t profile, hsa_executable_state_t state, const char* options,
+                                   hsa_executable_t* executable) {
+  const hsa_status_t status =
+      impl::hsa_executable_create_alt(profile, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, options, executable);
+  if (status == HSA_STATUS_SUCCESS && state == HSA_EXECUTABLE_STATE_FROZEN)
+    reinterpret_cast<Executable*>(executable->handle)->frozen = true;
   return status;
 }
 hsa_status_t hsa_executable_destroy(hsa_executable_t executable) {
@@ -243,7 +254,8 @@ hsa_status_t hsa_executable_destroy(hsa_executable_t executable) {
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader, const char*,
+hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
+                                                   hsa_code_object_reader_t reader, const char*,
                                                    hsa_loaded_code_object_t* loaded) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
@@ -261,7 +273,8 @@ hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, 
     std::fprintf(stderr, "rocm-perf: a code object is refused: %s\n", error.message.c_str());
     return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
   }
-  found->objects.push_back(std::make_unique<Loaded>(Loaded{found, owner, object, {source->data(), source->data() + source->size}, source->file, source->uri}));
+  found->objects.push_back(std::make_unique<Loaded>(
+      Loaded{found, owner, object, {source->data(), source->data() + source->size}, source->file, source->uri}));
   Loaded& made = *found->objects.back();
   books().loaded.insert(&made);
   add_symbols(*found, made);
@@ -269,10 +282,12 @@ hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, 
   return HSA_STATUS_SUCCESS;
 }
 // A program code object holds host-visible globals; AMD's compilers make none.
-hsa_status_t hsa_executable_load_program_code_object(hsa_executable_t executable, hsa_code_object_reader_t reader, const char*, hsa_loaded_code_object_t*) {
+hsa_status_t hsa_executable_load_program_code_object(hsa_executable_t executable, hsa_code_object_reader_t reader,
+                                                     const char*, hsa_loaded_code_object_t*) {
   Lock lock(books().mutex);
   if (!in(books().executables, executable)) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
-  return in(books().readers, reader) ? HSA_STATUS_ERROR_INVALID_CODE_OBJECT : HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
+  return in(books().readers, reader) ? HSA_STATUS_ERROR_INVALID_CODE_OBJECT
+                                     : HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
 }
 
 hsa_status_t hsa_executable_freeze(hsa_executable_t executable, const char*) {
@@ -282,7 +297,8 @@ hsa_status_t hsa_executable_freeze(hsa_executable_t executable, const char*) {
   if (found->frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
   for (const auto& loaded : found->objects)
     for (const std::string& name : loaded->object->undefined()) {
-      std::fprintf(stderr, "rocm-perf: a code object needs the symbol %s, which nobody defines\n", gpu::demangle(name).c_str());
+      std::fprintf(stderr, "rocm-perf: a code object needs the symbol %s, which nobody defines\n",
+                   gpu::demangle(name).c_str());
       return HSA_STATUS_ERROR_VARIABLE_UNDEFINED;
     }
   found->frozen = true;
@@ -295,7 +311,8 @@ hsa_status_t hsa_executable_get_info(hsa_executable_t executable, hsa_executable
   if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   switch (attribute) {
     case HSA_EXECUTABLE_INFO_PROFILE: return give(value, found->profile);
-    case HSA_EXECUTABLE_INFO_STATE: return give(value, found->frozen ? HSA_EXECUTABLE_STATE_FROZEN : HSA_EXECUTABLE_STATE_UNFROZEN);
+    case HSA_EXECUTABLE_INFO_STATE:
+      return give(value, found->frozen ? HSA_EXECUTABLE_STATE_FROZEN : HSA_EXECUTABLE_STATE_UNFROZEN);
     case HSA_EXECUTABLE_INFO_DEFAULT_FLOAT_ROUNDING_MODE: return give(value, found->rounding);
   }
   return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -303,12 +320,14 @@ hsa_status_t hsa_executable_get_info(hsa_executable_t executable, hsa_executable
 hsa_status_t hsa_executable_global_variable_define(hsa_executable_t executable, const char* name, void* address) {
   return define(executable, nullptr, name, address);
 }
-hsa_status_t hsa_executable_agent_global_variable_define(hsa_executable_t executable, hsa_agent_t agent, const char* name, void* address) {
+hsa_status_t hsa_executable_agent_global_variable_define(hsa_executable_t executable, hsa_agent_t agent,
+                                                         const char* name, void* address) {
   Runtime* runtime = Runtime::get();
   Agent* found = runtime ? runtime->agent(agent) : nullptr;
   return found ? define(executable, found, name, address) : HSA_STATUS_ERROR_INVALID_AGENT;
 }
-hsa_status_t hsa_executable_readonly_variable_define(hsa_executable_t executable, hsa_agent_t agent, const char* name, void* address) {
+hsa_status_t hsa_executable_readonly_variable_define(hsa_executable_t executable, hsa_agent_t agent, const char* name,
+                                                     void* address) {
   return impl::hsa_executable_agent_global_variable_define(executable, agent, name, address);
 }
 hsa_status_t hsa_executable_validate(hsa_executable_t executable, uint32_t* result) {
@@ -322,7 +341,8 @@ hsa_status_t hsa_executable_validate_alt(hsa_executable_t executable, const char
   return impl::hsa_executable_validate(executable, result);
 }
 
-hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char* name, const hsa_agent_t* agent, hsa_executable_symbol_t* symbol) {
+hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char* name, const hsa_agent_t* agent,
+                                               hsa_executable_symbol_t* symbol) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!name || !symbol) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -336,19 +356,24 @@ hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, cons
   symbol->handle = reinterpret_cast<uint64_t>(match);
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_executable_get_symbol(hsa_executable_t executable, const char*, const char* name, hsa_agent_t agent, int32_t, hsa_executable_symbol_t* symbol) {
+hsa_status_t hsa_executable_get_symbol(hsa_executable_t executable, const char*, const char* name, hsa_agent_t agent,
+                                       int32_t, hsa_executable_symbol_t* symbol) {
   return impl::hsa_executable_get_symbol_by_name(executable, name, &agent, symbol);
 }
 
-hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t handle, hsa_executable_symbol_info_t attribute, void* value) {
+hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t handle, hsa_executable_symbol_info_t attribute,
+                                            void* value) {
   Lock lock(books().mutex);
   const Symbol* symbol = in(books().symbols, handle);
   if (!symbol) return HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL;
   if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   switch (int(attribute)) {
-    case HSA_EXECUTABLE_SYMBOL_INFO_TYPE: return give(value, symbol->kernel ? HSA_SYMBOL_KIND_KERNEL : HSA_SYMBOL_KIND_VARIABLE);
+    case HSA_EXECUTABLE_SYMBOL_INFO_TYPE:
+      return give(value, symbol->kernel ? HSA_SYMBOL_KIND_KERNEL : HSA_SYMBOL_KIND_VARIABLE);
     case HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH: return give(value, uint32_t(symbol->name.size()));
-    case HSA_EXECUTABLE_SYMBOL_INFO_NAME: std::memcpy(value, symbol->name.data(), symbol->name.size()); return HSA_STATUS_SUCCESS;
+    case HSA_EXECUTABLE_SYMBOL_INFO_NAME:
+      std::memcpy(value, symbol->name.data(), symbol->name.size());
+      return HSA_STATUS_SUCCESS;
     case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH: return give(value, uint32_t(0));
     case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME: return HSA_STATUS_SUCCESS;
     case HSA_EXECUTABLE_SYMBOL_INFO_AGENT: return give(value, symbol->agent->handle());
@@ -356,29 +381,38 @@ hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t handle, hsa_
     case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION: return give(value, true);
     default: break;
   }
-  return symbol->kernel ? kernel_info(*symbol->kernel, int(attribute), value) : variable_info(*symbol->variable, int(attribute), value);
+  return symbol->kernel ? kernel_info(*symbol->kernel, int(attribute), value)
+                        : variable_info(*symbol->variable, int(attribute), value);
 }
 
-hsa_status_t hsa_executable_iterate_symbols(hsa_executable_t executable, hsa_status_t (*visit)(hsa_executable_t, hsa_executable_symbol_t, void*), void* data) {
+hsa_status_t hsa_executable_iterate_symbols(hsa_executable_t executable,
+                                            hsa_status_t (*visit)(hsa_executable_t, hsa_executable_symbol_t, void*),
+                                            void* data) {
   if (!visit) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   hsa_status_t status;
   for (const Symbol* symbol : symbols_of(executable, nullptr, status))
-    if (status = visit(executable, {reinterpret_cast<uint64_t>(symbol)}, data); status != HSA_STATUS_SUCCESS) return status;
+    if (status = visit(executable, {reinterpret_cast<uint64_t>(symbol)}, data); status != HSA_STATUS_SUCCESS)
+      return status;
   return status;
 }
 hsa_status_t hsa_executable_iterate_agent_symbols(hsa_executable_t executable, hsa_agent_t agent,
-                                                  hsa_status_t (*visit)(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t, void*), void* data) {
+                                                  hsa_status_t (*visit)(hsa_executable_t, hsa_agent_t,
+                                                                        hsa_executable_symbol_t, void*),
+                                                  void* data) {
   Runtime* runtime = Runtime::get();
   Agent* owner = runtime ? runtime->agent(agent) : nullptr;
   if (!owner) return HSA_STATUS_ERROR_INVALID_AGENT;
   if (!visit) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   hsa_status_t status;
   for (const Symbol* symbol : symbols_of(executable, owner, status))
-    if (status = visit(executable, agent, {reinterpret_cast<uint64_t>(symbol)}, data); status != HSA_STATUS_SUCCESS) return status;
+    if (status = visit(executable, agent, {reinterpret_cast<uint64_t>(symbol)}, data); status != HSA_STATUS_SUCCESS)
+      return status;
   return status;
 }
 // Every symbol belongs to an agent.
-hsa_status_t hsa_executable_iterate_program_symbols(hsa_executable_t executable, hsa_status_t (*)(hsa_executable_t, hsa_executable_symbol_t, void*), void*) {
+hsa_status_t hsa_executable_iterate_program_symbols(hsa_executable_t executable,
+                                                    hsa_status_t (*)(hsa_executable_t, hsa_executable_symbol_t, void*),
+                                                    void*) {
   Lock lock(books().mutex);
   return in(books().executables, executable) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_EXECUTABLE;
 }
@@ -404,7 +438,8 @@ hsa_status_t hsa_ven_amd_loader_query_executable(const void* device, hsa_executa
     }
   return HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
-hsa_status_t hsa_ven_amd_loader_query_segment_descriptors(hsa_ven_amd_loader_segment_descriptor_t* list, size_t* count) {
+hsa_status_t hsa_ven_amd_loader_query_segment_descriptors(hsa_ven_amd_loader_segment_descriptor_t* list,
+                                                          size_t* count) {
   if (!count) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   std::vector<hsa_ven_amd_loader_segment_descriptor_t> all;
   Lock lock(books().mutex);
@@ -425,8 +460,8 @@ hsa_status_t hsa_ven_amd_loader_query_segment_descriptors(hsa_ven_amd_loader_seg
   std::copy(all.begin(), all.end(), list);
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_ven_amd_loader_executable_iterate_loaded_code_objects(hsa_executable_t executable,
-                                                                       hsa_status_t (*visit)(hsa_executable_t, hsa_loaded_code_object_t, void*), void* data) {
+hsa_status_t hsa_ven_amd_loader_executable_iterate_loaded_code_objects(
+    hsa_executable_t executable, hsa_status_t (*visit)(hsa_executable_t, hsa_loaded_code_object_t, void*), void* data) {
   if (!visit) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   std::vector<uint64_t> handles;
   {
@@ -450,7 +485,8 @@ hsa_status_t hsa_ven_amd_loader_iterate_executables(hsa_status_t (*visit)(hsa_ex
     if (const hsa_status_t status = visit({handle}, data); status != HSA_STATUS_SUCCESS) return status;
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_ven_amd_loader_loaded_code_object_get_info(hsa_loaded_code_object_t handle, hsa_ven_amd_loader_loaded_code_object_info_t attribute,
+hsa_status_t hsa_ven_amd_loader_loaded_code_object_get_info(hsa_loaded_code_object_t handle,
+                                                            hsa_ven_amd_loader_loaded_code_object_info_t attribute,
                                                             void* value) {
   Lock lock(books().mutex);
   const Loaded* loaded = in(books().loaded, handle);
@@ -458,13 +494,17 @@ hsa_status_t hsa_ven_amd_loader_loaded_code_object_get_info(hsa_loaded_code_obje
   if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const bool from_file = loaded->file >= 0;
   switch (attribute) {
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE: return give(value, hsa_executable_t{reinterpret_cast<uint64_t>(loaded->executable)});
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND: return give(value, uint32_t(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_AGENT));
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE:
+      return give(value, hsa_executable_t{reinterpret_cast<uint64_t>(loaded->executable)});
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND:
+      return give(value, uint32_t(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_AGENT));
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT: return give(value, loaded->agent->handle());
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE:
-      return give(value, uint32_t(from_file ? HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_FILE : HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY));
+      return give(value, uint32_t(from_file ? HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_FILE
+                                            : HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY));
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE:
-      return from_file ? HSA_STATUS_ERROR_INVALID_ARGUMENT : give(value, reinterpret_cast<uint64_t>(loaded->storage.data()));
+      return from_file ? HSA_STATUS_ERROR_INVALID_ARGUMENT
+                       : give(value, reinterpret_cast<uint64_t>(loaded->storage.data()));
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE:
       return from_file ? HSA_STATUS_ERROR_INVALID_ARGUMENT : give(value, uint64_t(loaded->storage.size()));
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_FILE:
@@ -473,7 +513,9 @@ hsa_status_t hsa_ven_amd_loader_loaded_code_object_get_info(hsa_loaded_code_obje
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE: return give(value, loaded->object->load_base());
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE: return give(value, loaded->object->load_size());
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH: return give(value, uint32_t(loaded->uri.size()));
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI: std::memcpy(value, loaded->uri.data(), loaded->uri.size()); return HSA_STATUS_SUCCESS;
+    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI:
+      std::memcpy(value, loaded->uri.data(), loaded->uri.size());
+      return HSA_STATUS_SUCCESS;
   }
   return HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }

@@ -12,7 +12,10 @@ namespace {
 // ROCr. A doorbell rung inside a handler is answered when the handlers have returned.
 class InterceptQueue final : public Queue {
  public:
-  struct Handler { hsa_amd_queue_intercept_handler function; void* data; };
+  struct Handler {
+    hsa_amd_queue_intercept_handler function;
+    void* data;
+  };
 
   bool create(Agent& owner, uint32_t size, hsa_queue_type32_t type) { return create_ring(owner, size, type); }
   ~InterceptQueue() override { delete below; }
@@ -104,8 +107,9 @@ void pass_error(hsa_status_t status, hsa_queue_t*, void* data) {
 
 namespace impl {
 
-hsa_status_t hsa_amd_queue_intercept_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueCallback on_error, void* data, uint32_t,
-                                            uint32_t, hsa_queue_t** queue) {
+hsa_status_t hsa_amd_queue_intercept_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                            QueueCallback on_error, void* data, uint32_t, uint32_t,
+                                            hsa_queue_t** queue) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   Agent* owner = runtime->agent(agent);

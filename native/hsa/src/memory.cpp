@@ -48,7 +48,8 @@ hsa_status_t allocate(Pool& pool, size_t size, void** address) {
   if (!size || !address) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const uint64_t charged = gpu::round_up(size, gpu::kPage);
   if (charged < size || !runtime->charge(*pool.agent, charged)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  const bool padded = pool.range_kind() == gpu::RangeKind::Vram && gpu::bounds_from_environment() != gpu::Bounds::Strict;
+  const bool padded =
+      pool.range_kind() == gpu::RangeKind::Vram && gpu::bounds_from_environment() != gpu::Bounds::Strict;
   void* at = gpu::arena().allocate(size, gpu::kPage, padded ? gpu::padding_of(size) : gpu::Padding{});
   if (!at) {
     runtime->discharge(*pool.agent, charged);
@@ -73,7 +74,8 @@ hsa_status_t release(void* address) {
   {
     std::lock_guard lock(allocations().mutex);
     auto it = allocations().by_base.find(reinterpret_cast<uint64_t>(address));
-    if (it == allocations().by_base.end() || it->second.type != HSA_EXT_POINTER_TYPE_HSA) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    if (it == allocations().by_base.end() || it->second.type != HSA_EXT_POINTER_TYPE_HSA)
+      return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     entry = std::move(it->second);
     allocations().by_base.erase(it);
   }
@@ -95,7 +97,15 @@ hsa_status_t lock_host(void* host, size_t size, void** device) {
     ++known->locks;
   } else if (!known || known->type == HSA_EXT_POINTER_TYPE_LOCKED) {
     Allocation& entry = allocations().by_base[base];
-    entry = {HSA_EXT_POINTER_TYPE_LOCKED, base, size, 0, &runtime->cpu(), runtime->cpu().pools.front().get(), nullptr, entry.locks + 1, {}};
+    entry = {HSA_EXT_POINTER_TYPE_LOCKED,
+             base,
+             size,
+             0,
+             &runtime->cpu(),
+             runtime->cpu().pools.front().get(),
+             nullptr,
+             entry.locks + 1,
+             {}};
     // The device sees as far as it does of its own memory, but not into what is registered next.
     const auto next = allocations().by_base.upper_bound(base);
     const uint64_t limit = next == allocations().by_base.end() ? UINT64_MAX : next->first;
@@ -130,7 +140,9 @@ void fill(char* address, uint32_t word, size_t size) {
 // Writing more than the modelled caches hold leaves nothing else in them.
 void push_out_of_caches(size_t size) {
   for (const auto& agent : Runtime::get()->agents())
-    if (agent->is_gpu() && size >= agent->gpu->model().l3_bytes + uint64_t{agent->gpu->model().l2_bytes} * agent->gpu->model().xccs) agent->gpu->flush_caches();
+    if (agent->is_gpu() &&
+        size >= agent->gpu->model().l3_bytes + uint64_t{agent->gpu->model().l2_bytes} * agent->gpu->model().xccs)
+      agent->gpu->flush_caches();
 }
 
 template <class T>
@@ -148,7 +160,8 @@ Pool* region_of(hsa_region_t region) {
 
 namespace impl {
 
-hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent, hsa_status_t (*visit)(hsa_amd_memory_pool_t, void*), void* data) {
+hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent, hsa_status_t (*visit)(hsa_amd_memory_pool_t, void*),
+                                                void* data) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   Agent* found = runtime->agent(agent);
@@ -159,7 +172,8 @@ hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent, hsa_status_t 
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t handle, hsa_amd_memory_pool_info_t attribute, void* value) {
+hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t handle, hsa_amd_memory_pool_info_t attribute,
+                                          void* value) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   Pool* pool = runtime->pool(handle);
@@ -167,7 +181,8 @@ hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t handle, hsa_amd_
   if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const bool allocatable = pool->allocatable();
   switch (attribute) {
-    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT: return give(value, allocatable ? HSA_AMD_SEGMENT_GLOBAL : HSA_AMD_SEGMENT_GROUP);
+    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT:
+      return give(value, allocatable ? HSA_AMD_SEGMENT_GLOBAL : HSA_AMD_SEGMENT_GROUP);
     case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS: return give(value, pool->flags());
     case HSA_AMD_MEMORY_POOL_INFO_SIZE: return give(value, size_t(pool->size()));
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED: return give(value, allocatable);
@@ -177,13 +192,14 @@ hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t handle, hsa_amd_
     case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE: return give(value, size_t(allocatable ? pool->size() : 0));
     case HSA_AMD_MEMORY_POOL_INFO_LOCATION:
       return give(value, pool->agent->is_gpu() ? HSA_AMD_MEMORY_POOL_LOCATION_GPU : HSA_AMD_MEMORY_POOL_LOCATION_CPU);
-    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE: return give(value, size_t(allocatable ? size_t{2} << 20 : 0));
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE:
+      return give(value, size_t(allocatable ? size_t{2} << 20 : 0));
   }
   return HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
-hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t handle, hsa_amd_agent_memory_pool_info_t attribute,
-                                                void* value) {
+hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t handle,
+                                                hsa_amd_agent_memory_pool_info_t attribute, void* value) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   Agent* found = runtime->agent(agent);
@@ -195,7 +211,8 @@ hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memor
   switch (attribute) {
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS:
       if (!pool->allocatable() && !own) return give(value, HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
-      return give(value, own || !found->is_gpu() ? HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT : HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+      return give(value, own || !found->is_gpu() ? HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT
+                                                 : HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS: return give(value, uint32_t(own ? 0 : 1));
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO: {
       if (own) return HSA_STATUS_SUCCESS;
@@ -219,31 +236,39 @@ hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t handle, size_t s
 hsa_status_t hsa_amd_memory_pool_free(void* address) { return release(address); }
 
 // Every agent of the process can reach all of its memory: one address space stands behind them.
-hsa_status_t hsa_amd_agents_allow_access(uint32_t agent_count, const hsa_agent_t* agents, const uint32_t*, const void* address) {
+hsa_status_t hsa_amd_agents_allow_access(uint32_t agent_count, const hsa_agent_t* agents, const uint32_t*,
+                                         const void* address) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!agent_count || !agents || !address) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   for (uint32_t i = 0; i < agent_count; ++i)
     if (!runtime->agent(agents[i])) return HSA_STATUS_ERROR_INVALID_AGENT;
   std::lock_guard lock(allocations().mutex);
-  return allocations().holding(reinterpret_cast<uint64_t>(address)) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  return allocations().holding(reinterpret_cast<uint64_t>(address)) ? HSA_STATUS_SUCCESS
+                                                                    : HSA_STATUS_ERROR_INVALID_ALLOCATION;
 }
 hsa_status_t hsa_amd_memory_pool_can_migrate(hsa_amd_memory_pool_t, hsa_amd_memory_pool_t, bool* result) {
   if (!result) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   *result = false;
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_amd_memory_migrate(const void*, hsa_amd_memory_pool_t, uint32_t) { return HSA_STATUS_ERROR_OUT_OF_RESOURCES; }
+hsa_status_t hsa_amd_memory_migrate(const void*, hsa_amd_memory_pool_t, uint32_t) {
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
 
-hsa_status_t hsa_amd_memory_lock(void* host, size_t size, hsa_agent_t*, int, void** device) { return lock_host(host, size, device); }
-hsa_status_t hsa_amd_memory_lock_to_pool(void* host, size_t size, hsa_agent_t*, int, hsa_amd_memory_pool_t, uint32_t, void** device) {
+hsa_status_t hsa_amd_memory_lock(void* host, size_t size, hsa_agent_t*, int, void** device) {
+  return lock_host(host, size, device);
+}
+hsa_status_t hsa_amd_memory_lock_to_pool(void* host, size_t size, hsa_agent_t*, int, hsa_amd_memory_pool_t, uint32_t,
+                                         void** device) {
   return lock_host(host, size, device);
 }
 hsa_status_t hsa_amd_memory_unlock(void* host) {
   if (!host) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   std::lock_guard lock(allocations().mutex);
   Allocation* known = allocations().holding(reinterpret_cast<uint64_t>(host));
-  if (!known || known->type != HSA_EXT_POINTER_TYPE_LOCKED) return known ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!known || known->type != HSA_EXT_POINTER_TYPE_LOCKED)
+    return known ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (--known->locks == 0) {
     Runtime::memory().remove(known->base);
     allocations().by_base.erase(known->base);
@@ -268,7 +293,8 @@ hsa_status_t hsa_memory_copy(void* to, const void* from, size_t size) {
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_pointer_info(const void* address, hsa_amd_pointer_info_t* info, void* (*make)(size_t), uint32_t* agent_count, hsa_agent_t** agents) {
+hsa_status_t hsa_amd_pointer_info(const void* address, hsa_amd_pointer_info_t* info, void* (*make)(size_t),
+                                  uint32_t* agent_count, hsa_agent_t** agents) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!address || !info || !info->size) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -308,7 +334,8 @@ hsa_status_t hsa_amd_pointer_info_set_userdata(const void* address, void* data) 
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_register_deallocation_callback(void* address, hsa_amd_deallocation_callback_t callback, void* data) {
+hsa_status_t hsa_amd_register_deallocation_callback(void* address, hsa_amd_deallocation_callback_t callback,
+                                                    void* data) {
   if (!address || !callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   std::lock_guard lock(allocations().mutex);
   Allocation* known = allocations().holding(reinterpret_cast<uint64_t>(address));
@@ -319,7 +346,8 @@ hsa_status_t hsa_amd_register_deallocation_callback(void* address, hsa_amd_deall
 hsa_status_t hsa_amd_deregister_deallocation_callback(void* address, hsa_amd_deallocation_callback_t callback) {
   std::lock_guard lock(allocations().mutex);
   Allocation* known = allocations().holding(reinterpret_cast<uint64_t>(address));
-  if (!known || !std::erase_if(known->on_free, [&](auto& entry) { return entry.first == callback; })) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!known || !std::erase_if(known->on_free, [&](auto& entry) { return entry.first == callback; }))
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   return HSA_STATUS_SUCCESS;
 }
 
@@ -344,16 +372,21 @@ hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribut
   if (!pool) return HSA_STATUS_ERROR_INVALID_REGION;
   if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   switch (int(attribute)) {
-    case HSA_REGION_INFO_SEGMENT: return give(value, pool->allocatable() ? HSA_REGION_SEGMENT_GLOBAL : HSA_REGION_SEGMENT_GROUP);
+    case HSA_REGION_INFO_SEGMENT:
+      return give(value, pool->allocatable() ? HSA_REGION_SEGMENT_GLOBAL : HSA_REGION_SEGMENT_GROUP);
     case HSA_REGION_INFO_GLOBAL_FLAGS: return give(value, pool->flags());
-    case HSA_REGION_INFO_SIZE: case HSA_REGION_INFO_ALLOC_MAX_SIZE: return give(value, size_t(pool->size()));
+    case HSA_REGION_INFO_SIZE:
+    case HSA_REGION_INFO_ALLOC_MAX_SIZE: return give(value, size_t(pool->size()));
     case HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED: return give(value, pool->allocatable());
-    case HSA_REGION_INFO_RUNTIME_ALLOC_GRANULE: case HSA_REGION_INFO_RUNTIME_ALLOC_ALIGNMENT: return give(value, size_t(gpu::kPage));
+    case HSA_REGION_INFO_RUNTIME_ALLOC_GRANULE:
+    case HSA_REGION_INFO_RUNTIME_ALLOC_ALIGNMENT: return give(value, size_t(gpu::kPage));
     case HSA_REGION_INFO_ALLOC_MAX_PRIVATE_WORKGROUP_SIZE: return give(value, uint32_t(0));
     case HSA_AMD_REGION_INFO_HOST_ACCESSIBLE: return give(value, pool->allocatable());
     case HSA_AMD_REGION_INFO_BASE: return give(value, static_cast<void*>(nullptr));
-    case HSA_AMD_REGION_INFO_BUS_WIDTH: return give(value, uint32_t(pool->agent->is_gpu() ? pool->agent->gpu->model().memory_bus_bits : 64));
-    case HSA_AMD_REGION_INFO_MAX_CLOCK_FREQUENCY: return give(value, uint32_t(pool->agent->is_gpu() ? pool->agent->gpu->model().memory_clock_mhz : 0));
+    case HSA_AMD_REGION_INFO_BUS_WIDTH:
+      return give(value, uint32_t(pool->agent->is_gpu() ? pool->agent->gpu->model().memory_bus_bits : 64));
+    case HSA_AMD_REGION_INFO_MAX_CLOCK_FREQUENCY:
+      return give(value, uint32_t(pool->agent->is_gpu() ? pool->agent->gpu->model().memory_clock_mhz : 0));
   }
   return HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }

@@ -26,12 +26,14 @@ std::atomic<uint64_t> next_queue_id{0};
 hsa_status_t status_of(gpu::FaultKind kind) {
   using gpu::FaultKind;
   switch (kind) {
-    case FaultKind::Unmapped: case FaultKind::Freed: case FaultKind::ReadOnly:
-      return hsa_status_t(HSA_STATUS_ERROR_MEMORY_FAULT);
-    case FaultKind::Misaligned: case FaultKind::LdsOutOfRange: case FaultKind::ScratchOutOfRange:
-      return hsa_status_t(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
-    case FaultKind::IllegalInstruction: case FaultKind::IllegalRegister:
-      return hsa_status_t(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
+    case FaultKind::Unmapped:
+    case FaultKind::Freed:
+    case FaultKind::ReadOnly: return hsa_status_t(HSA_STATUS_ERROR_MEMORY_FAULT);
+    case FaultKind::Misaligned:
+    case FaultKind::LdsOutOfRange:
+    case FaultKind::ScratchOutOfRange: return hsa_status_t(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+    case FaultKind::IllegalInstruction:
+    case FaultKind::IllegalRegister: return hsa_status_t(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
     default: return HSA_STATUS_ERROR_EXCEPTION;
   }
 }
@@ -57,7 +59,10 @@ class HardwareQueue final : public Queue {
   }
 
   void rung() override {
-    { std::lock_guard lock(mutex_); ++rings_; }
+    {
+      std::lock_guard lock(mutex_);
+      ++rings_;
+    }
     wake_.notify_one();
   }
 
@@ -66,7 +71,10 @@ class HardwareQueue final : public Queue {
 
  private:
   void stop() {
-    { std::lock_guard lock(mutex_); stopping_ = true; }
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
     wake_.notify_all();
   }
 
@@ -102,8 +110,9 @@ class HardwareQueue final : public Queue {
         break;
       default: break;
     }
-    return fail(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT,
-                "rocm-perf: an AQL packet of type " + std::to_string(packet_type(header)) + " cannot be processed on this queue\n");
+    return fail(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, "rocm-perf: an AQL packet of type " +
+                                                            std::to_string(packet_type(header)) +
+                                                            " cannot be processed on this queue\n");
   }
 
   bool dispatch(const hsa_kernel_dispatch_packet_t& p) {
@@ -136,8 +145,8 @@ class HardwareQueue final : public Queue {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!result.ok) return fault(result);
     if (request.timed) {
-      const device_clock::Span span =
-          device_clock::dispatch(agent, agent->gpu->model().compute_units, request.start_ns, result.duration_ns, result.compute_units);
+      const device_clock::Span span = device_clock::dispatch(agent, agent->gpu->model().compute_units, request.start_ns,
+                                                             result.duration_ns, result.compute_units);
       start = span.start;
       end = time_ns_ = span.end;
       after_kernel_ = true;
@@ -215,7 +224,8 @@ class HardwareQueue final : public Queue {
   }
 
   bool fault(const gpu::DispatchResult& result) {
-    const hsa_status_t status = result.refused ? HSA_STATUS_ERROR_INVALID_PACKET_FORMAT : status_of(result.fault.fault.kind);
+    const hsa_status_t status =
+        result.refused ? HSA_STATUS_ERROR_INVALID_PACKET_FORMAT : status_of(result.fault.fault.kind);
     if (status == hsa_status_t(HSA_STATUS_ERROR_MEMORY_FAULT)) memory_event(result.fault.fault);
     return fail(status, result.fault.text);
   }
@@ -224,7 +234,8 @@ class HardwareQueue final : public Queue {
     hsa_amd_event_t event{};
     event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
     event.memory_fault = {agent->handle(), fault.address,
-                          uint32_t(fault.kind == gpu::FaultKind::ReadOnly ? HSA_AMD_MEMORY_FAULT_READ_ONLY : HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT)};
+                          uint32_t(fault.kind == gpu::FaultKind::ReadOnly ? HSA_AMD_MEMORY_FAULT_READ_ONLY
+                                                                          : HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT)};
     Runtime* runtime = Runtime::get();
     if (!runtime) return;
     std::unique_lock lock(runtime->event_mutex);
@@ -249,7 +260,9 @@ class HardwareQueue final : public Queue {
   // Modelled: the end of the last packet, and whether there was a kernel before the next.
   uint64_t time_ns_ = 0, last_marker_ns_ = 0;
   bool after_kernel_ = false;
-  struct { uint64_t ticket, submitted_ns; } now_{};  // of the packet at hand
+  struct {
+    uint64_t ticket, submitted_ns;
+  } now_{};  // of the packet at hand
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };
@@ -260,7 +273,9 @@ uint8_t packet_type(uint16_t header) { return uint8_t(header & 0xff); }
 uint16_t load_header(const Packet& packet) {
   return std::atomic_ref<uint16_t>(const_cast<uint16_t&>(packet.header)).load(std::memory_order_acquire);
 }
-void store_header(Packet& packet, uint16_t header) { std::atomic_ref<uint16_t>(packet.header).store(header, std::memory_order_release); }
+void store_header(Packet& packet, uint16_t header) {
+  std::atomic_ref<uint16_t>(packet.header).store(header, std::memory_order_release);
+}
 
 bool Queue::create_ring(Agent& owner, uint32_t size, hsa_queue_type32_t type) {
   agent = &owner;
@@ -273,7 +288,8 @@ bool Queue::create_ring(Agent& owner, uint32_t size, hsa_queue_type32_t type) {
   submitted = std::vector<Submitted>(size);
   doorbell->doorbell_of = this;
   doorbell->amd.queue_ptr = amd;
-  amd->hsa_queue = {type, HSA_QUEUE_FEATURE_KERNEL_DISPATCH, ring, doorbell->handle(), size, 0, next_queue_id.fetch_add(1)};
+  amd->hsa_queue = {type, HSA_QUEUE_FEATURE_KERNEL_DISPATCH, ring, doorbell->handle(), size,
+                    0,    next_queue_id.fetch_add(1)};
   amd->group_segment_aperture_base_hi = uint32_t(gpu::kSharedAperture >> 32);
   amd->private_segment_aperture_base_hi = uint32_t(gpu::kPrivateAperture >> 32);
   amd->read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
@@ -338,7 +354,8 @@ void ring(Queue& queue, int64_t value) {
       // A packet that only orders the next one is part of its submission.
       const bool counts = kernel || packet.barrier.completion_signal.handle;
       using device_clock::Call;
-      queue.submitted[i & (size - 1)].ns = counts ? device_clock::host_submits(kernel ? Call::Launch : Call::Marker) : device_clock::host_ns();
+      queue.submitted[i & (size - 1)].ns =
+          counts ? device_clock::host_submits(kernel ? Call::Launch : Call::Marker) : device_clock::host_ns();
       queue.submitted[i & (size - 1)].ticket = queue.lane->submit();
     }
   }
@@ -346,9 +363,11 @@ void ring(Queue& queue, int64_t value) {
   queue.rung();
 }
 
-hsa_status_t create_hardware_queue(Agent& agent, uint32_t size, hsa_queue_type32_t type, QueueCallback on_error, void* data, Queue** out) {
+hsa_status_t create_hardware_queue(Agent& agent, uint32_t size, hsa_queue_type32_t type, QueueCallback on_error,
+                                   void* data, Queue** out) {
   if (!agent.is_gpu()) return HSA_STATUS_ERROR_INVALID_QUEUE_CREATION;
-  if (!size || (size & (size - 1)) || size > kMaxPackets || type > HSA_QUEUE_TYPE_COOPERATIVE) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!size || (size & (size - 1)) || size > kMaxPackets || type > HSA_QUEUE_TYPE_COOPERATIVE)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   auto queue = std::make_unique<HardwareQueue>();
   queue->on_error = on_error;
   queue->error_data = data;
@@ -375,8 +394,8 @@ bool submit(Queue& queue, const Packet* packets, uint64_t count) {
 
 namespace impl {
 
-hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueCallback on_error, void* data, uint32_t, uint32_t,
-                              hsa_queue_t** queue) {
+hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueCallback on_error,
+                              void* data, uint32_t, uint32_t, hsa_queue_t** queue) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   Agent* owner = runtime->agent(agent);
@@ -408,7 +427,8 @@ hsa_status_t hsa_queue_inactivate(hsa_queue_t* queue) {
 }
 
 // A soft queue is only a ring: whoever created it processes the packets.
-hsa_status_t hsa_soft_queue_create(hsa_region_t, uint32_t size, hsa_queue_type32_t type, uint32_t features, hsa_signal_t doorbell, hsa_queue_t** queue) {
+hsa_status_t hsa_soft_queue_create(hsa_region_t, uint32_t size, hsa_queue_type32_t type, uint32_t features,
+                                   hsa_signal_t doorbell, hsa_queue_t** queue) {
   struct SoftQueue final : Queue {
     bool create(Agent& owner, uint32_t count, hsa_queue_type32_t kind) { return create_ring(owner, count, kind); }
     void rung() override {}
@@ -432,19 +452,37 @@ hsa_status_t hsa_soft_queue_create(hsa_region_t, uint32_t size, hsa_queue_type32
 #define RPL_READ(queue) std::atomic_ref<uint64_t>(const_cast<uint64_t&>(RPL_AMD(queue).read_dispatch_id))
 #define RPL_WRITE(queue) std::atomic_ref<uint64_t>(const_cast<uint64_t&>(RPL_AMD(queue).write_dispatch_id))
 
-uint64_t hsa_queue_load_read_index_relaxed(const hsa_queue_t* queue) { return RPL_READ(queue).load(std::memory_order_relaxed); }
-uint64_t hsa_queue_load_read_index_scacquire(const hsa_queue_t* queue) { return RPL_READ(queue).load(std::memory_order_acquire); }
-uint64_t hsa_queue_load_write_index_relaxed(const hsa_queue_t* queue) { return RPL_WRITE(queue).load(std::memory_order_relaxed); }
-uint64_t hsa_queue_load_write_index_scacquire(const hsa_queue_t* queue) { return RPL_WRITE(queue).load(std::memory_order_acquire); }
-void hsa_queue_store_write_index_relaxed(const hsa_queue_t* queue, uint64_t value) { RPL_WRITE(queue).store(value, std::memory_order_relaxed); }
-void hsa_queue_store_write_index_screlease(const hsa_queue_t* queue, uint64_t value) { RPL_WRITE(queue).store(value, std::memory_order_release); }
-void hsa_queue_store_read_index_relaxed(const hsa_queue_t* queue, uint64_t value) { RPL_READ(queue).store(value, std::memory_order_relaxed); }
-void hsa_queue_store_read_index_screlease(const hsa_queue_t* queue, uint64_t value) { RPL_READ(queue).store(value, std::memory_order_release); }
-#define RPL_CHANGE(order) \
-  uint64_t hsa_queue_add_write_index_##order(const hsa_queue_t* queue, uint64_t value) { return RPL_WRITE(queue).fetch_add(value); } \
+uint64_t hsa_queue_load_read_index_relaxed(const hsa_queue_t* queue) {
+  return RPL_READ(queue).load(std::memory_order_relaxed);
+}
+uint64_t hsa_queue_load_read_index_scacquire(const hsa_queue_t* queue) {
+  return RPL_READ(queue).load(std::memory_order_acquire);
+}
+uint64_t hsa_queue_load_write_index_relaxed(const hsa_queue_t* queue) {
+  return RPL_WRITE(queue).load(std::memory_order_relaxed);
+}
+uint64_t hsa_queue_load_write_index_scacquire(const hsa_queue_t* queue) {
+  return RPL_WRITE(queue).load(std::memory_order_acquire);
+}
+void hsa_queue_store_write_index_relaxed(const hsa_queue_t* queue, uint64_t value) {
+  RPL_WRITE(queue).store(value, std::memory_order_relaxed);
+}
+void hsa_queue_store_write_index_screlease(const hsa_queue_t* queue, uint64_t value) {
+  RPL_WRITE(queue).store(value, std::memory_order_release);
+}
+void hsa_queue_store_read_index_relaxed(const hsa_queue_t* queue, uint64_t value) {
+  RPL_READ(queue).store(value, std::memory_order_relaxed);
+}
+void hsa_queue_store_read_index_screlease(const hsa_queue_t* queue, uint64_t value) {
+  RPL_READ(queue).store(value, std::memory_order_release);
+}
+#define RPL_CHANGE(order)                                                                                   \
+  uint64_t hsa_queue_add_write_index_##order(const hsa_queue_t* queue, uint64_t value) {                    \
+    return RPL_WRITE(queue).fetch_add(value);                                                               \
+  }                                                                                                         \
   uint64_t hsa_queue_cas_write_index_##order(const hsa_queue_t* queue, uint64_t expected, uint64_t value) { \
-    RPL_WRITE(queue).compare_exchange_strong(expected, value); \
-    return expected; \
+    RPL_WRITE(queue).compare_exchange_strong(expected, value);                                              \
+    return expected;                                                                                        \
   }
 RPL_CHANGE(relaxed)
 RPL_CHANGE(scacquire)

@@ -33,7 +33,9 @@ struct Queue {
   bool profiling = false;
   std::vector<uint32_t> cu_mask;
   // Of a packet, where time is modelled: when the host handed it over, and its place in the order.
-  struct Submitted { std::atomic<uint64_t> ns{0}, ticket{0}; };
+  struct Submitted {
+    std::atomic<uint64_t> ns{0}, ticket{0};
+  };
   std::vector<Submitted> submitted;     // by slot
   std::atomic<uint64_t> rung_index{0};  // the first packet no doorbell has announced
   std::unique_ptr<Lane> lane;           // of a queue that does the work itself
@@ -43,8 +45,12 @@ struct Queue {
   virtual void inactivate() = 0;
 
   hsa_queue_t* handle() const { return &amd->hsa_queue; }
-  std::atomic_ref<uint64_t> read_index() const { return std::atomic_ref<uint64_t>(const_cast<uint64_t&>(amd->read_dispatch_id)); }
-  std::atomic_ref<uint64_t> write_index() const { return std::atomic_ref<uint64_t>(const_cast<uint64_t&>(amd->write_dispatch_id)); }
+  std::atomic_ref<uint64_t> read_index() const {
+    return std::atomic_ref<uint64_t>(const_cast<uint64_t&>(amd->read_dispatch_id));
+  }
+  std::atomic_ref<uint64_t> write_index() const {
+    return std::atomic_ref<uint64_t>(const_cast<uint64_t&>(amd->write_dispatch_id));
+  }
   Packet& slot_at(uint64_t index) const { return ring[index & (amd->hsa_queue.size - 1)]; }
 
  protected:
@@ -63,6 +69,7 @@ uint8_t packet_type(uint16_t header);
 uint16_t load_header(const Packet& packet);
 void store_header(Packet& packet, uint16_t header);
 
-hsa_status_t create_hardware_queue(Agent& agent, uint32_t size, hsa_queue_type32_t type, QueueCallback on_error, void* data, Queue** out);
+hsa_status_t create_hardware_queue(Agent& agent, uint32_t size, hsa_queue_type32_t type, QueueCallback on_error,
+                                   void* data, Queue** out);
 // Appends packets, waiting while the ring is full. False: the queue has stopped.
 bool submit(Queue& queue, const Packet* packets, uint64_t count);

@@ -51,7 +51,8 @@ uint64_t bytes_from(const char* text, uint64_t otherwise) {
 uint32_t Pool::flags() const {
   switch (kind) {
     case Kind::Fine: return HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
-    case Kind::Kernarg: return HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED | HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT;
+    case Kind::Kernarg:
+      return HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED | HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT;
     case Kind::Coarse: return HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED;
     case Kind::Group: return 0;
   }
@@ -83,7 +84,8 @@ std::vector<const gpu::DeviceModel*> requested_devices(std::string& error) {
     size_t count = 1;
     if (const size_t star = name.find('*'); star != std::string::npos) {
       const std::string digits = name.substr(star + 1);
-      const bool number = !digits.empty() && digits.size() <= 2 && digits.find_first_not_of("0123456789") == std::string::npos && digits[0] != '0';
+      const bool number = !digits.empty() && digits.size() <= 2 &&
+                          digits.find_first_not_of("0123456789") == std::string::npos && digits[0] != '0';
       count = number ? std::stoul(digits) : 0;
       name.resize(star);
     }
@@ -114,13 +116,15 @@ Runtime::Runtime() : error_(wrong_setting()) {
   if (!error_.empty()) return;
   auto cpu = std::make_unique<Agent>();
   cpu->cpu_name = cpu_model();
-  for (Pool::Kind kind : {Pool::Kind::Fine, Pool::Kind::Kernarg, Pool::Kind::Coarse}) cpu->pools.push_back(std::make_unique<Pool>(cpu.get(), kind));
+  for (Pool::Kind kind : {Pool::Kind::Fine, Pool::Kind::Kernarg, Pool::Kind::Coarse})
+    cpu->pools.push_back(std::make_unique<Pool>(cpu.get(), kind));
   agents_.push_back(std::move(cpu));
   for (const gpu::DeviceModel* model : requested_devices(error_)) {
     auto agent = std::make_unique<Agent>();
     agent->node = uint32_t(agents_.size());
     agent->gpu = gpu::make_gpu(*model, memory());
-    for (Pool::Kind kind : {Pool::Kind::Coarse, Pool::Kind::Fine, Pool::Kind::Group}) agent->pools.push_back(std::make_unique<Pool>(agent.get(), kind));
+    for (Pool::Kind kind : {Pool::Kind::Coarse, Pool::Kind::Fine, Pool::Kind::Group})
+      agent->pools.push_back(std::make_unique<Pool>(agent.get(), kind));
     agents_.push_back(std::move(agent));
   }
   host_limit_ = bytes_from(std::getenv("ROCM_PERF_VIRTUAL_MEMORY"), gpu::host_memory_available());
@@ -188,8 +192,8 @@ bool Runtime::charge(Agent& agent, uint64_t bytes) {
   static std::once_flag once;
   std::call_once(once, [&] {
     std::fprintf(stderr,
-                 "rocm-perf: an allocation of %" PRIu64 " bytes is refused: this host can give %" PRIu64 " bytes to devices and %" PRIu64
-                 " are in use (ROCM_PERF_VIRTUAL_MEMORY sets the limit)\n",
+                 "rocm-perf: an allocation of %" PRIu64 " bytes is refused: this host can give %" PRIu64
+                 " bytes to devices and %" PRIu64 " are in use (ROCM_PERF_VIRTUAL_MEMORY sets the limit)\n",
                  bytes, host_limit_, before);
   });
   return false;
@@ -216,7 +220,6 @@ hsa_status_t hsa_shut_down() { return Runtime::release(); }
 // for it by name.
 extern "C" __attribute__((visibility("default"))) const char* rpl_device_for(const char* processor) {
   for (const gpu::DeviceModel& model : gpu::models())
-    if (codeobject::target_rank(processor, codeobject::processor(isa_name(model))) > 0)
-      return model.name.c_str();
+    if (codeobject::target_rank(processor, codeobject::processor(isa_name(model))) > 0) return model.name.c_str();
   return nullptr;
 }

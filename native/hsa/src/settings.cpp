@@ -28,7 +28,9 @@ size_t shared(std::string_view a, std::string_view b) {
   return best + shared(a.substr(0, at_a), b.substr(0, at_b)) + shared(a.substr(at_a + best), b.substr(at_b + best));
 }
 
-double likeness(std::string_view a, std::string_view b) { return 2.0 * double(shared(a, b)) / double(a.size() + b.size()); }
+double likeness(std::string_view a, std::string_view b) {
+  return 2.0 * double(shared(a, b)) / double(a.size() + b.size());
+}
 
 std::string printable(std::string_view text) {
   constexpr size_t kMost = 60;
@@ -58,7 +60,8 @@ std::string wrong_setting() {
     if (text.starts_with(kPrefix) && equals != text.npos) ours.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   for (const auto& [name, value] : ours) {
-    const auto known = std::find_if(std::begin(kSettings), std::end(kSettings), [&](const Setting& one) { return one.name == name; });
+    const auto known =
+        std::find_if(std::begin(kSettings), std::end(kSettings), [&](const Setting& one) { return one.name == name; });
     if (known == std::end(kSettings)) {
       if (const std::string told = unknown(name); !told.empty()) return told;
     } else if (known->pattern && !std::regex_match(value.begin(), value.end(), std::regex(known->pattern))) {

@@ -159,7 +159,13 @@ namespace {
 // One thread calls the handlers, in the order their conditions come true.
 class AsyncHandlers {
  public:
-  struct Entry { Signal* signal; hsa_signal_condition_t condition; int64_t value; hsa_amd_signal_handler handler; void* arg; };
+  struct Entry {
+    Signal* signal;
+    hsa_signal_condition_t condition;
+    int64_t value;
+    hsa_amd_signal_handler handler;
+    void* arg;
+  };
 
   void add(Entry entry) {
     std::lock_guard lock(mutex_);
@@ -254,10 +260,12 @@ AsyncHandlers& async_handlers() {
   return *instance;
 }
 
-struct SignalGroup { std::vector<hsa_signal_t> signals; };
+struct SignalGroup {
+  std::vector<hsa_signal_t> signals;
+};
 
-uint32_t wait_any(uint32_t count, const hsa_signal_t* signals, const hsa_signal_condition_t* conditions, const int64_t* values,
-                  uint64_t timeout_ns, int64_t* satisfying) {
+uint32_t wait_any(uint32_t count, const hsa_signal_t* signals, const hsa_signal_condition_t* conditions,
+                  const int64_t* values, uint64_t timeout_ns, int64_t* satisfying) {
   const uint64_t start = now_ns();
   while (true) {
     const uint32_t seen = change_count();
@@ -310,7 +318,8 @@ void stop_async_handlers() { async_handlers().stop(); }
 
 namespace impl {
 
-hsa_status_t hsa_signal_create(hsa_signal_value_t initial, uint32_t consumer_count, const hsa_agent_t* consumers, hsa_signal_t* signal) {
+hsa_status_t hsa_signal_create(hsa_signal_value_t initial, uint32_t consumer_count, const hsa_agent_t* consumers,
+                               hsa_signal_t* signal) {
   if (!Runtime::get()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!signal || (consumer_count && !consumers)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   Signal* made = make_signal(initial);
@@ -318,7 +327,8 @@ hsa_status_t hsa_signal_create(hsa_signal_value_t initial, uint32_t consumer_cou
   *signal = made->handle();
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, uint32_t consumer_count, const hsa_agent_t* consumers, uint64_t, hsa_signal_t* signal) {
+hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, uint32_t consumer_count, const hsa_agent_t* consumers,
+                                   uint64_t, hsa_signal_t* signal) {
   return impl::hsa_signal_create(initial, consumer_count, consumers, signal);
 }
 hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {
@@ -344,61 +354,78 @@ hsa_signal_value_t hsa_signal_load_scacquire(hsa_signal_t signal) {
   Signal* found = signal_of(signal);
   return found ? found->value().load(std::memory_order_acquire) : 0;
 }
-void hsa_signal_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) { store(signal, value, std::memory_order_relaxed); }
-void hsa_signal_store_screlease(hsa_signal_t signal, hsa_signal_value_t value) { store(signal, value, std::memory_order_release); }
-void hsa_signal_silent_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) { store(signal, value, std::memory_order_relaxed); }
-void hsa_signal_silent_store_screlease(hsa_signal_t signal, hsa_signal_value_t value) { store(signal, value, std::memory_order_release); }
+void hsa_signal_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) {
+  store(signal, value, std::memory_order_relaxed);
+}
+void hsa_signal_store_screlease(hsa_signal_t signal, hsa_signal_value_t value) {
+  store(signal, value, std::memory_order_release);
+}
+void hsa_signal_silent_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) {
+  store(signal, value, std::memory_order_relaxed);
+}
+void hsa_signal_silent_store_screlease(hsa_signal_t signal, hsa_signal_value_t value) {
+  store(signal, value, std::memory_order_release);
+}
 
 // Sequential consistency serves every order: signals are not where the time goes.
-#define RPL_UPDATE(op, order, method) \
+#define RPL_UPDATE(op, order, method)                                             \
   void hsa_signal_##op##_##order(hsa_signal_t signal, hsa_signal_value_t value) { \
-    changed(signal, [=](Signal& s) { s.value().method(value); }); \
+    changed(signal, [=](Signal& s) { s.value().method(value); });                 \
   }
-#define RPL_SWAP(order) \
+#define RPL_SWAP(order)                                                                           \
   hsa_signal_value_t hsa_signal_exchange_##order(hsa_signal_t signal, hsa_signal_value_t value) { \
-    return changed(signal, [=](Signal& s) { return s.value().exchange(value); }); \
-  } \
-  hsa_signal_value_t hsa_signal_cas_##order(hsa_signal_t signal, hsa_signal_value_t expected, hsa_signal_value_t value) { \
-    return changed(signal, [=](Signal& s) { int64_t seen = expected; s.value().compare_exchange_strong(seen, value); return seen; }); \
+    return changed(signal, [=](Signal& s) { return s.value().exchange(value); });                 \
+  }                                                                                               \
+  hsa_signal_value_t hsa_signal_cas_##order(hsa_signal_t signal, hsa_signal_value_t expected,     \
+                                            hsa_signal_value_t value) {                           \
+    return changed(signal, [=](Signal& s) {                                                       \
+      int64_t seen = expected;                                                                    \
+      s.value().compare_exchange_strong(seen, value);                                             \
+      return seen;                                                                                \
+    });                                                                                           \
   }
-#define RPL_ORDERS(order) \
-  RPL_UPDATE(add, order, fetch_add) RPL_UPDATE(subtract, order, fetch_sub) RPL_UPDATE(and, order, fetch_and) \
-  RPL_UPDATE(or, order, fetch_or) RPL_UPDATE(xor, order, fetch_xor) RPL_SWAP(order)
+#define RPL_ORDERS(order)                \
+  RPL_UPDATE(add, order, fetch_add)      \
+  RPL_UPDATE(subtract, order, fetch_sub) \
+  RPL_UPDATE(and, order, fetch_and) RPL_UPDATE(or, order, fetch_or) RPL_UPDATE(xor, order, fetch_xor) RPL_SWAP(order)
 RPL_ORDERS(relaxed)
 RPL_ORDERS(scacquire)
 RPL_ORDERS(screlease)
 RPL_ORDERS(scacq_screl)
 
-hsa_signal_value_t hsa_signal_wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t compare,
-                                             uint64_t timeout, hsa_wait_state_t hint) {
+hsa_signal_value_t hsa_signal_wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition,
+                                             hsa_signal_value_t compare, uint64_t timeout, hsa_wait_state_t hint) {
   Signal* found = signal_of(signal);
   return found ? wait_for(*found, condition, compare, timeout, hint == HSA_WAIT_STATE_ACTIVE) : 0;
 }
-hsa_signal_value_t hsa_signal_wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t compare,
-                                           uint64_t timeout, hsa_wait_state_t hint) {
+hsa_signal_value_t hsa_signal_wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t condition,
+                                           hsa_signal_value_t compare, uint64_t timeout, hsa_wait_state_t hint) {
   return impl::hsa_signal_wait_scacquire(signal, condition, compare, timeout, hint);
 }
 
-uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
-                                 uint64_t timeout, hsa_wait_state_t, hsa_signal_value_t* satisfying) {
+uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions,
+                                 hsa_signal_value_t* values, uint64_t timeout, hsa_wait_state_t,
+                                 hsa_signal_value_t* satisfying) {
   return wait_any(count, signals, conditions, values, timeout, satisfying);
 }
-uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
-                                 uint64_t timeout, hsa_wait_state_t hint, hsa_signal_value_t* satisfying) {
+uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions,
+                                 hsa_signal_value_t* values, uint64_t timeout, hsa_wait_state_t hint,
+                                 hsa_signal_value_t* satisfying) {
   const uint64_t start = now_ns();
   for (uint32_t i = 0; i < count; ++i) {
     Signal* signal = signal_of(signals[i]);
     if (!signal) continue;
     const uint64_t passed = now_ns() - start;
-    const int64_t value = wait_for(*signal, conditions[i], values[i], timeout > passed ? timeout - passed : 0, hint == HSA_WAIT_STATE_ACTIVE);
+    const int64_t value = wait_for(*signal, conditions[i], values[i], timeout > passed ? timeout - passed : 0,
+                                   hint == HSA_WAIT_STATE_ACTIVE);
     if (satisfying) satisfying[i] = value;
     if (!holds(conditions[i], value, values[i])) return UINT32_MAX;
   }
   return 0;
 }
 
-hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t value,
-                                          hsa_amd_signal_handler handler, void* arg) {
+hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t condition,
+                                          hsa_signal_value_t value, hsa_amd_signal_handler handler, void* arg) {
   if (!Runtime::get()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!handler) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   Signal* found = signal_of(signal);
@@ -412,7 +439,8 @@ hsa_status_t hsa_amd_async_function(void (*function)(void* arg), void* arg) {
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_signal_group_create(uint32_t signal_count, const hsa_signal_t* signals, uint32_t, const hsa_agent_t*, hsa_signal_group_t* group) {
+hsa_status_t hsa_signal_group_create(uint32_t signal_count, const hsa_signal_t* signals, uint32_t, const hsa_agent_t*,
+                                     hsa_signal_group_t* group) {
   if (!group || !signals || !signal_count) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   group->handle = reinterpret_cast<uint64_t>(new SignalGroup{{signals, signals + signal_count}});
   return HSA_STATUS_SUCCESS;
@@ -422,8 +450,9 @@ hsa_status_t hsa_signal_group_destroy(hsa_signal_group_t group) {
   delete reinterpret_cast<SignalGroup*>(group.handle);
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_signal_group_wait_any_scacquire(hsa_signal_group_t group, const hsa_signal_condition_t* conditions, const hsa_signal_value_t* compares,
-                                                 hsa_wait_state_t, hsa_signal_t* signal, hsa_signal_value_t* value) {
+hsa_status_t hsa_signal_group_wait_any_scacquire(hsa_signal_group_t group, const hsa_signal_condition_t* conditions,
+                                                 const hsa_signal_value_t* compares, hsa_wait_state_t,
+                                                 hsa_signal_t* signal, hsa_signal_value_t* value) {
   if (!group.handle) return HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP;
   if (!conditions || !compares || !signal || !value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto& signals = reinterpret_cast<SignalGroup*>(group.handle)->signals;
@@ -431,8 +460,9 @@ hsa_status_t hsa_signal_group_wait_any_scacquire(hsa_signal_group_t group, const
   if (index < signals.size()) *signal = signals[index];
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_signal_group_wait_any_relaxed(hsa_signal_group_t group, const hsa_signal_condition_t* conditions, const hsa_signal_value_t* compares,
-                                               hsa_wait_state_t hint, hsa_signal_t* signal, hsa_signal_value_t* value) {
+hsa_status_t hsa_signal_group_wait_any_relaxed(hsa_signal_group_t group, const hsa_signal_condition_t* conditions,
+                                               const hsa_signal_value_t* compares, hsa_wait_state_t hint,
+                                               hsa_signal_t* signal, hsa_signal_value_t* value) {
   return impl::hsa_signal_group_wait_any_scacquire(group, conditions, compares, hint, signal, value);
 }
 

@@ -2,7 +2,10 @@
 #include "hsa_impl.h"
 
 namespace {
-struct Text { int status; const char* text; };
+struct Text {
+  int status;
+  const char* text;
+};
 constexpr Text kTexts[] = {
 #define RPL_TEXT(name, words) {name, #name ": " words}
     RPL_TEXT(HSA_STATUS_SUCCESS, "done"),

@@ -17,9 +17,14 @@ hsa_status_t no_event(const void*) { return HSA_STATUS_SUCCESS; }
 hsa_status_t no_pc_sampling() { return unsupported("hsa_ven_amd_pcs_*"); }
 
 template <class Table>
-void stamp(Table& table, uint32_t major, uint32_t step) { table.version = {major, uint32_t(sizeof(Table)), step, 0}; }
+void stamp(Table& table, uint32_t major, uint32_t step) {
+  table.version = {major, uint32_t(sizeof(Table)), step, 0};
+}
 
-struct Tool { void* library; void (*on_unload)(); };
+struct Tool {
+  void* library;
+  void (*on_unload)();
+};
 std::vector<Tool>& tools() {
   static auto* list = new std::vector<Tool>;
   return *list;
@@ -67,7 +72,8 @@ hsa_status_t unsupported(const char* function) {
   static std::mutex mutex;
   static auto* told = new std::set<std::string>;
   std::lock_guard lock(mutex);
-  if (told->insert(function).second) std::fprintf(stderr, "rocm-perf: %s is not supported by the virtual GPU\n", function);
+  if (told->insert(function).second)
+    std::fprintf(stderr, "rocm-perf: %s is not supported by the virtual GPU\n", function);
   return hsa_status_t(HSA_STATUS_ERROR_NOT_SUPPORTED);
 }
 

@@ -46,7 +46,8 @@ void Lane::take_turn(uint64_t ticket) {
   std::unique_lock lock(turns().mutex);
   const auto first = [&] {
     return std::none_of(turns().lanes.begin(), turns().lanes.end(), [&](const Lane* lane) {
-      return lane != this && !lane->tickets_.empty() && lane->tickets_.front() < ticket && !(lane->held_ && lane->held_());
+      return lane != this && !lane->tickets_.empty() && lane->tickets_.front() < ticket &&
+             !(lane->held_ && lane->held_());
     });
   };
   turns().changed.wait_for(lock, kPatience, first);

@@ -20,7 +20,12 @@ struct Memory {
   unsigned references;  // the handle's own, and one for each mapping
 };
 
-struct Mapping { uint64_t size; Memory* memory; uint64_t offset; hsa_access_permission_t access = HSA_ACCESS_PERMISSION_NONE; };
+struct Mapping {
+  uint64_t size;
+  Memory* memory;
+  uint64_t offset;
+  hsa_access_permission_t access = HSA_ACCESS_PERMISSION_NONE;
+};
 
 struct Books {
   std::mutex mutex;
@@ -60,15 +65,23 @@ bool reserved(uint64_t address, uint64_t size) {  // under the mutex
 void drop(Memory* memory) {  // under the mutex
   if (--memory->references) return;
   close(memory->fd);
-  if (Runtime* runtime = Runtime::get(); runtime && memory->pool) runtime->discharge(*memory->pool->agent, memory->size);
+  if (Runtime* runtime = Runtime::get(); runtime && memory->pool)
+    runtime->discharge(*memory->pool->agent, memory->size);
   delete memory;
 }
 
 void list(uint64_t address, const Mapping& mapping) {
   std::lock_guard lock(allocations().mutex);
   Allocation& entry = allocations().by_base[address];
-  entry = {HSA_EXT_POINTER_TYPE_HSA_VMEM, address, mapping.size, 0, mapping.memory->pool ? mapping.memory->pool->agent : nullptr,
-           mapping.memory->pool, entry.user_data, 0, {}};
+  entry = {HSA_EXT_POINTER_TYPE_HSA_VMEM,
+           address,
+           mapping.size,
+           0,
+           mapping.memory->pool ? mapping.memory->pool->agent : nullptr,
+           mapping.memory->pool,
+           entry.user_data,
+           0,
+           {}};
 }
 
 void unlist(uint64_t address) {
@@ -105,7 +118,8 @@ bool read_vmem(void* to, const void* from, size_t size) {
 
 namespace impl {
 
-hsa_status_t hsa_amd_vmem_address_reserve_align(void** address, size_t size, uint64_t wanted, uint64_t alignment, uint64_t) {
+hsa_status_t hsa_amd_vmem_address_reserve_align(void** address, size_t size, uint64_t wanted, uint64_t alignment,
+                                                uint64_t) {
   if (!Runtime::get()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!address || !size || size % gpu::kPage || (alignment & (alignment - 1))) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   void* at = reserve(size, wanted / gpu::kPage * gpu::kPage, std::max<uint64_t>(alignment, gpu::kPage));
@@ -125,13 +139,15 @@ hsa_status_t hsa_amd_vmem_address_free(void* address, size_t size) {
   auto it = books().reservations.find(at);
   if (it == books().reservations.end() || it->second != size) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   auto mapped = books().mappings.lower_bound(at);
-  if (mapped != books().mappings.end() && mapped->first < at + size) return hsa_status_t(HSA_STATUS_ERROR_RESOURCE_BUSY);
+  if (mapped != books().mappings.end() && mapped->first < at + size)
+    return hsa_status_t(HSA_STATUS_ERROR_RESOURCE_BUSY);
   munmap(address, size);
   books().reservations.erase(it);
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type, uint64_t, hsa_amd_vmem_alloc_handle_t* handle) {
+hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type, uint64_t,
+                                        hsa_amd_vmem_alloc_handle_t* handle) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   Pool* found = runtime->pool(pool);
@@ -170,11 +186,13 @@ hsa_status_t hsa_amd_vmem_map(void* address, size_t size, size_t offset, hsa_amd
   auto it = books().memories.find(handle.handle);
   if (it == books().memories.end()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   Memory* memory = it->second;
-  if (!size || at % gpu::kPage || size % gpu::kPage || offset % gpu::kPage || offset + size > memory->size) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!size || at % gpu::kPage || size % gpu::kPage || offset % gpu::kPage || offset + size > memory->size)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (!reserved(at, size)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   auto next = books().mappings.lower_bound(at);
   if (next != books().mappings.end() && next->first < at + size) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  if (next != books().mappings.begin() && std::prev(next)->first + std::prev(next)->second.size > at) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (next != books().mappings.begin() && std::prev(next)->first + std::prev(next)->second.size > at)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory->fd, off_t(offset)) == MAP_FAILED)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   ++memory->references;
@@ -195,7 +213,8 @@ hsa_status_t hsa_amd_vmem_unmap(void* address, size_t size) {
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_vmem_set_access(void* address, size_t size, const hsa_amd_memory_access_desc_t* entries, size_t count) {
+hsa_status_t hsa_amd_vmem_set_access(void* address, size_t size, const hsa_amd_memory_access_desc_t* entries,
+                                     size_t count) {
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!entries || !count) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -208,12 +227,16 @@ hsa_status_t hsa_amd_vmem_set_access(void* address, size_t size, const hsa_amd_m
   const uint64_t begin = reinterpret_cast<uint64_t>(address), end = begin + size;
   std::lock_guard lock(books().mutex);
   uint64_t covered = begin;
-  for (auto it = books().mappings.lower_bound(begin); it != books().mappings.end() && it->first < end && it->first == covered; ++it) covered += it->second.size;
+  for (auto it = books().mappings.lower_bound(begin);
+       it != books().mappings.end() && it->first < end && it->first == covered; ++it)
+    covered += it->second.size;
   if (covered != end) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   for (auto it = books().mappings.lower_bound(begin); it != books().mappings.end() && it->first < end; ++it) {
     it->second.access = device;
     if (device == HSA_ACCESS_PERMISSION_NONE) Runtime::memory().remove(it->first);
-    else Runtime::memory().add({it->first, it->first + it->second.size, gpu::RangeKind::Vmem, (device & HSA_ACCESS_PERMISSION_RO) != 0, (device & HSA_ACCESS_PERMISSION_WO) != 0});
+    else
+      Runtime::memory().add({it->first, it->first + it->second.size, gpu::RangeKind::Vmem,
+                             (device & HSA_ACCESS_PERMISSION_RO) != 0, (device & HSA_ACCESS_PERMISSION_WO) != 0});
   }
   return HSA_STATUS_SUCCESS;
 }
@@ -267,7 +290,8 @@ hsa_status_t hsa_amd_vmem_retain_alloc_handle(hsa_amd_vmem_alloc_handle_t* handl
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_vmem_get_alloc_properties_from_handle(hsa_amd_vmem_alloc_handle_t handle, hsa_amd_memory_pool_t* pool, hsa_amd_memory_type_t* type) {
+hsa_status_t hsa_amd_vmem_get_alloc_properties_from_handle(hsa_amd_vmem_alloc_handle_t handle,
+                                                           hsa_amd_memory_pool_t* pool, hsa_amd_memory_type_t* type) {
   std::lock_guard lock(books().mutex);
   auto it = books().memories.find(handle.handle);
   if (it == books().memories.end()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;

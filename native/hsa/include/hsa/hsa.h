@@ -25,9 +25,9 @@ extern "C" {
 /* ---- plain types ------------------------------------------------------------------------- */
 
 /* Every HSA object is known by a 64-bit handle in a struct of its own. */
-#define HSA_HANDLE(stem) \
+#define HSA_HANDLE(stem)    \
   typedef struct stem##_s { \
-    uint64_t handle; \
+    uint64_t handle;        \
   } stem##_t
 
 HSA_HANDLE(hsa_agent);
@@ -162,21 +162,16 @@ HSA_API hsa_status_t hsa_shut_down(void);
 HSA_API hsa_status_t hsa_status_string(hsa_status_t status, const char** text);
 HSA_API hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value);
 HSA_API hsa_status_t hsa_extension_get_name(uint16_t extension, const char** name);
-HSA_API hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t major,
-                                                    uint16_t minor, bool* result);
-HSA_API hsa_status_t hsa_system_major_extension_supported(uint16_t extension, uint16_t major,
-                                                          uint16_t* minor, bool* result);
-HSA_API hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t major,
-                                                    uint16_t minor, void* table);
-HSA_API hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t major,
-                                                          size_t bytes, void* table);
+HSA_API hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t major, uint16_t minor, bool* result);
+HSA_API hsa_status_t hsa_system_major_extension_supported(uint16_t extension, uint16_t major, uint16_t* minor,
+                                                          bool* result);
+HSA_API hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t major, uint16_t minor, void* table);
+HSA_API hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t major, size_t bytes,
+                                                          void* table);
 
 /* ---- agents ---------------------------------------------------------------------------------- */
 
-typedef enum {
-  HSA_AGENT_FEATURE_KERNEL_DISPATCH = 1,
-  HSA_AGENT_FEATURE_AGENT_DISPATCH = 2
-} hsa_agent_feature_t;
+typedef enum { HSA_AGENT_FEATURE_KERNEL_DISPATCH = 1, HSA_AGENT_FEATURE_AGENT_DISPATCH = 2 } hsa_agent_feature_t;
 
 typedef enum {
   HSA_DEVICE_TYPE_CPU = 0,
@@ -221,18 +216,14 @@ typedef enum {
   HSA_CACHE_INFO_SIZE = 3   /* uint32_t */
 } hsa_cache_info_t;
 
-HSA_API hsa_status_t hsa_iterate_agents(hsa_status_t (*visit)(hsa_agent_t agent, void* data),
-                                        void* data);
+HSA_API hsa_status_t hsa_iterate_agents(hsa_status_t (*visit)(hsa_agent_t agent, void* data), void* data);
 HSA_API hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void* value);
-HSA_API hsa_status_t hsa_agent_get_exception_policies(hsa_agent_t agent, hsa_profile_t profile,
-                                                      uint16_t* mask);
-HSA_API hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t agent,
-                                                   uint16_t major, uint16_t minor, bool* result);
-HSA_API hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t agent,
-                                                         uint16_t major, uint16_t* minor,
-                                                         bool* result);
-HSA_API hsa_status_t hsa_agent_iterate_caches(hsa_agent_t agent,
-                                              hsa_status_t (*visit)(hsa_cache_t cache, void* data),
+HSA_API hsa_status_t hsa_agent_get_exception_policies(hsa_agent_t agent, hsa_profile_t profile, uint16_t* mask);
+HSA_API hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t agent, uint16_t major,
+                                                   uint16_t minor, bool* result);
+HSA_API hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t agent, uint16_t major,
+                                                         uint16_t* minor, bool* result);
+HSA_API hsa_status_t hsa_agent_iterate_caches(hsa_agent_t agent, hsa_status_t (*visit)(hsa_cache_t cache, void* data),
                                               void* data);
 HSA_API hsa_status_t hsa_cache_get_info(hsa_cache_t cache, hsa_cache_info_t attribute, void* value);
 
@@ -241,28 +232,26 @@ HSA_API hsa_status_t hsa_cache_get_info(hsa_cache_t cache, hsa_cache_info_t attr
 /* Memory orders come in families. The names without "sc" are HSA 1.0's and mean the same. */
 #define HSA_SIGNAL_UPDATE(op, order) \
   HSA_API void hsa_signal_##op##_##order(hsa_signal_t signal, hsa_signal_value_t value)
-#define HSA_SIGNAL_FAMILY(op) \
-  HSA_SIGNAL_UPDATE(op, relaxed); \
-  HSA_SIGNAL_UPDATE(op, scacquire); \
-  HSA_SIGNAL_UPDATE(op, screlease); \
+#define HSA_SIGNAL_FAMILY(op)         \
+  HSA_SIGNAL_UPDATE(op, relaxed);     \
+  HSA_SIGNAL_UPDATE(op, scacquire);   \
+  HSA_SIGNAL_UPDATE(op, screlease);   \
   HSA_SIGNAL_UPDATE(op, scacq_screl); \
-  HSA_SIGNAL_UPDATE(op, acquire); \
-  HSA_SIGNAL_UPDATE(op, release); \
+  HSA_SIGNAL_UPDATE(op, acquire);     \
+  HSA_SIGNAL_UPDATE(op, release);     \
   HSA_SIGNAL_UPDATE(op, acq_rel)
-#define HSA_SIGNAL_SWAP(order) \
-  HSA_API hsa_signal_value_t hsa_signal_exchange_##order(hsa_signal_t signal, \
-                                                         hsa_signal_value_t value); \
-  HSA_API hsa_signal_value_t hsa_signal_cas_##order( \
-      hsa_signal_t signal, hsa_signal_value_t expected, hsa_signal_value_t value)
-#define HSA_SIGNAL_WAIT(order) \
-  HSA_API hsa_signal_value_t hsa_signal_wait_##order( \
-      hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t compare, \
-      uint64_t timeout, hsa_wait_state_t hint)
-#define HSA_SIGNAL_GROUP_WAIT(order) \
-  HSA_API hsa_status_t hsa_signal_group_wait_any_##order( \
-      hsa_signal_group_t group, const hsa_signal_condition_t* conditions, \
-      const hsa_signal_value_t* compares, hsa_wait_state_t hint, hsa_signal_t* signal, \
-      hsa_signal_value_t* value)
+#define HSA_SIGNAL_SWAP(order)                                                                           \
+  HSA_API hsa_signal_value_t hsa_signal_exchange_##order(hsa_signal_t signal, hsa_signal_value_t value); \
+  HSA_API hsa_signal_value_t hsa_signal_cas_##order(hsa_signal_t signal, hsa_signal_value_t expected,    \
+                                                    hsa_signal_value_t value)
+#define HSA_SIGNAL_WAIT(order)                                                                              \
+  HSA_API hsa_signal_value_t hsa_signal_wait_##order(hsa_signal_t signal, hsa_signal_condition_t condition, \
+                                                     hsa_signal_value_t compare, uint64_t timeout,          \
+                                                     hsa_wait_state_t hint)
+#define HSA_SIGNAL_GROUP_WAIT(order)                                                                          \
+  HSA_API hsa_status_t hsa_signal_group_wait_any_##order(                                                     \
+      hsa_signal_group_t group, const hsa_signal_condition_t* conditions, const hsa_signal_value_t* compares, \
+      hsa_wait_state_t hint, hsa_signal_t* signal, hsa_signal_value_t* value)
 
 HSA_API hsa_status_t hsa_signal_create(hsa_signal_value_t initial, uint32_t consumer_count,
                                        const hsa_agent_t* consumers, hsa_signal_t* signal);
@@ -299,16 +288,9 @@ HSA_SIGNAL_GROUP_WAIT(scacquire);
 
 /* ---- queues and packets ---------------------------------------------------------------------- */
 
-typedef enum {
-  HSA_QUEUE_TYPE_MULTI = 0,
-  HSA_QUEUE_TYPE_SINGLE = 1,
-  HSA_QUEUE_TYPE_COOPERATIVE = 2
-} hsa_queue_type_t;
+typedef enum { HSA_QUEUE_TYPE_MULTI = 0, HSA_QUEUE_TYPE_SINGLE = 1, HSA_QUEUE_TYPE_COOPERATIVE = 2 } hsa_queue_type_t;
 
-typedef enum {
-  HSA_QUEUE_FEATURE_KERNEL_DISPATCH = 1,
-  HSA_QUEUE_FEATURE_AGENT_DISPATCH = 2
-} hsa_queue_feature_t;
+typedef enum { HSA_QUEUE_FEATURE_KERNEL_DISPATCH = 1, HSA_QUEUE_FEATURE_AGENT_DISPATCH = 2 } hsa_queue_feature_t;
 
 typedef struct hsa_queue_s {
   hsa_queue_type32_t type;
@@ -321,26 +303,22 @@ typedef struct hsa_queue_s {
 } hsa_queue_t;
 
 HSA_API hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-                                      void (*on_error)(hsa_status_t status, hsa_queue_t* queue,
-                                                       void* data),
-                                      void* data, uint32_t private_bytes, uint32_t group_bytes,
-                                      hsa_queue_t** queue);
-HSA_API hsa_status_t hsa_soft_queue_create(hsa_region_t region, uint32_t size,
-                                           hsa_queue_type32_t type, uint32_t features,
-                                           hsa_signal_t doorbell, hsa_queue_t** queue);
+                                      void (*on_error)(hsa_status_t status, hsa_queue_t* queue, void* data), void* data,
+                                      uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue);
+HSA_API hsa_status_t hsa_soft_queue_create(hsa_region_t region, uint32_t size, hsa_queue_type32_t type,
+                                           uint32_t features, hsa_signal_t doorbell, hsa_queue_t** queue);
 HSA_API hsa_status_t hsa_queue_destroy(hsa_queue_t* queue);
 HSA_API hsa_status_t hsa_queue_inactivate(hsa_queue_t* queue);
 
-#define HSA_QUEUE_LOAD(order) \
+#define HSA_QUEUE_LOAD(order)                                                   \
   HSA_API uint64_t hsa_queue_load_read_index_##order(const hsa_queue_t* queue); \
   HSA_API uint64_t hsa_queue_load_write_index_##order(const hsa_queue_t* queue)
-#define HSA_QUEUE_STORE(order) \
+#define HSA_QUEUE_STORE(order)                                                                \
   HSA_API void hsa_queue_store_write_index_##order(const hsa_queue_t* queue, uint64_t value); \
   HSA_API void hsa_queue_store_read_index_##order(const hsa_queue_t* queue, uint64_t value)
-#define HSA_QUEUE_CHANGE(order) \
+#define HSA_QUEUE_CHANGE(order)                                                                 \
   HSA_API uint64_t hsa_queue_add_write_index_##order(const hsa_queue_t* queue, uint64_t value); \
-  HSA_API uint64_t hsa_queue_cas_write_index_##order(const hsa_queue_t* queue, uint64_t expected, \
-                                                     uint64_t value)
+  HSA_API uint64_t hsa_queue_cas_write_index_##order(const hsa_queue_t* queue, uint64_t expected, uint64_t value)
 HSA_QUEUE_LOAD(relaxed);
 HSA_QUEUE_LOAD(scacquire);
 HSA_QUEUE_LOAD(acquire);
@@ -364,11 +342,7 @@ typedef enum {
   HSA_PACKET_TYPE_BARRIER_OR = 5
 } hsa_packet_type_t;
 
-typedef enum {
-  HSA_FENCE_SCOPE_NONE = 0,
-  HSA_FENCE_SCOPE_AGENT = 1,
-  HSA_FENCE_SCOPE_SYSTEM = 2
-} hsa_fence_scope_t;
+typedef enum { HSA_FENCE_SCOPE_NONE = 0, HSA_FENCE_SCOPE_AGENT = 1, HSA_FENCE_SCOPE_SYSTEM = 2 } hsa_fence_scope_t;
 
 /* Bit positions and widths in a packet's first 16 bits, and in the setup word of a dispatch. */
 typedef enum {
@@ -390,9 +364,7 @@ typedef enum {
 } hsa_packet_header_width_t;
 
 typedef enum { HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS = 0 } hsa_kernel_dispatch_packet_setup_t;
-typedef enum {
-  HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS = 2
-} hsa_kernel_dispatch_packet_setup_width_t;
+typedef enum { HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS = 2 } hsa_kernel_dispatch_packet_setup_width_t;
 
 typedef struct hsa_kernel_dispatch_packet_s {
   uint16_t header, setup;
@@ -460,16 +432,12 @@ typedef enum {
 } hsa_region_info_t;
 
 HSA_API hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent,
-                                               hsa_status_t (*visit)(hsa_region_t region,
-                                                                     void* data),
-                                               void* data);
-HSA_API hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribute,
-                                         void* value);
+                                               hsa_status_t (*visit)(hsa_region_t region, void* data), void* data);
+HSA_API hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribute, void* value);
 HSA_API hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size, void** address);
 HSA_API hsa_status_t hsa_memory_free(void* address);
 HSA_API hsa_status_t hsa_memory_copy(void* to, const void* from, size_t size);
-HSA_API hsa_status_t hsa_memory_assign_agent(void* address, hsa_agent_t agent,
-                                             hsa_access_permission_t access);
+HSA_API hsa_status_t hsa_memory_assign_agent(void* address, hsa_agent_t agent, hsa_access_permission_t access);
 HSA_API hsa_status_t hsa_memory_register(void* address, size_t size);
 HSA_API hsa_status_t hsa_memory_deregister(void* address, size_t size);
 
@@ -494,24 +462,18 @@ typedef enum {
 } hsa_isa_info_t;
 
 HSA_API hsa_status_t hsa_isa_from_name(const char* name, hsa_isa_t* isa);
-HSA_API hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent,
-                                            hsa_status_t (*visit)(hsa_isa_t isa, void* data),
+HSA_API hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent, hsa_status_t (*visit)(hsa_isa_t isa, void* data),
                                             void* data);
-HSA_API hsa_status_t hsa_isa_get_info(hsa_isa_t isa, hsa_isa_info_t attribute, uint32_t index,
-                                      void* value);
+HSA_API hsa_status_t hsa_isa_get_info(hsa_isa_t isa, hsa_isa_info_t attribute, uint32_t index, void* value);
 HSA_API hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void* value);
-HSA_API hsa_status_t hsa_isa_get_exception_policies(hsa_isa_t isa, hsa_profile_t profile,
-                                                    uint16_t* mask);
-HSA_API hsa_status_t hsa_isa_get_round_method(hsa_isa_t isa, hsa_fp_type_t type,
-                                              hsa_flush_mode_t flush, hsa_round_method_t* method);
-HSA_API hsa_status_t hsa_wavefront_get_info(hsa_wavefront_t wavefront,
-                                            hsa_wavefront_info_t attribute, void* value);
+HSA_API hsa_status_t hsa_isa_get_exception_policies(hsa_isa_t isa, hsa_profile_t profile, uint16_t* mask);
+HSA_API hsa_status_t hsa_isa_get_round_method(hsa_isa_t isa, hsa_fp_type_t type, hsa_flush_mode_t flush,
+                                              hsa_round_method_t* method);
+HSA_API hsa_status_t hsa_wavefront_get_info(hsa_wavefront_t wavefront, hsa_wavefront_info_t attribute, void* value);
 HSA_API hsa_status_t hsa_isa_iterate_wavefronts(hsa_isa_t isa,
-                                                hsa_status_t (*visit)(hsa_wavefront_t wavefront,
-                                                                      void* data),
+                                                hsa_status_t (*visit)(hsa_wavefront_t wavefront, void* data),
                                                 void* data);
-HSA_API hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa,
-                                        bool* result);
+HSA_API hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa, bool* result);
 
 #ifdef __cplusplus
 }

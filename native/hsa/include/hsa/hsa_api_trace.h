@@ -31,21 +31,18 @@ extern "C" {
 // For tools only: an intercept queue shows its packets to the handlers, last registered first, and
 // passes on what they write.
 typedef void (*hsa_amd_queue_intercept_packet_writer)(const void* packets, uint64_t count);
-typedef void (*hsa_amd_queue_intercept_handler)(const void* packets, uint64_t count,
-                                                uint64_t user_packet_index, void* data,
-                                                hsa_amd_queue_intercept_packet_writer writer);
-typedef void (*hsa_amd_runtime_queue_notifier)(const hsa_queue_t* queue, hsa_agent_t agent,
-                                               void* data);
+typedef void (*hsa_amd_queue_intercept_handler)(const void* packets, uint64_t count, uint64_t user_packet_index,
+                                                void* data, hsa_amd_queue_intercept_packet_writer writer);
+typedef void (*hsa_amd_runtime_queue_notifier)(const hsa_queue_t* queue, hsa_agent_t agent, void* data);
 
-HSA_API hsa_status_t hsa_amd_queue_intercept_create(
-    hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-    void (*on_error)(hsa_status_t status, hsa_queue_t* queue, void* data), void* data,
-    uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue);
-HSA_API hsa_status_t hsa_amd_queue_intercept_register(hsa_queue_t* queue,
-                                                      hsa_amd_queue_intercept_handler handler,
+HSA_API hsa_status_t hsa_amd_queue_intercept_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                                    void (*on_error)(hsa_status_t status, hsa_queue_t* queue,
+                                                                     void* data),
+                                                    void* data, uint32_t private_bytes, uint32_t group_bytes,
+                                                    hsa_queue_t** queue);
+HSA_API hsa_status_t hsa_amd_queue_intercept_register(hsa_queue_t* queue, hsa_amd_queue_intercept_handler handler,
                                                       void* data);
-HSA_API hsa_status_t hsa_amd_runtime_queue_create_register(hsa_amd_runtime_queue_notifier notifier,
-                                                           void* data);
+HSA_API hsa_status_t hsa_amd_runtime_queue_create_register(hsa_amd_runtime_queue_notifier notifier, void* data);
 
 }  // extern "C"
 

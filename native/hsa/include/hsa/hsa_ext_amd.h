@@ -119,8 +119,7 @@ typedef enum hsa_amd_coherency_type_s {
 HSA_API hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_type_t* type);
 HSA_API hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t type);
 HSA_API hsa_status_t hsa_amd_agent_set_async_scratch_limit(hsa_agent_t agent, size_t bytes);
-HSA_API hsa_status_t hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent_info_t attribute,
-                                                    void* value);
+HSA_API hsa_status_t hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent_info_t attribute, void* value);
 
 /* ---- profiling -------------------------------------------------------------------------------- */
 
@@ -135,47 +134,36 @@ HSA_API hsa_status_t hsa_amd_profiling_set_profiler_enabled(hsa_queue_t* queue, 
 HSA_API hsa_status_t hsa_amd_profiling_async_copy_enable(bool enable);
 HSA_API hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal,
                                                          hsa_amd_profiling_dispatch_time_t* time);
-HSA_API hsa_status_t hsa_amd_profiling_get_async_copy_time(
-    hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t* time);
-HSA_API hsa_status_t hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t agent,
-                                                                     uint64_t agent_tick,
+HSA_API hsa_status_t hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal,
+                                                           hsa_amd_profiling_async_copy_time_t* time);
+HSA_API hsa_status_t hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t agent, uint64_t agent_tick,
                                                                      uint64_t* system_tick);
 HSA_API hsa_status_t hsa_amd_spm_acquire(hsa_agent_t agent);
 HSA_API hsa_status_t hsa_amd_spm_release(hsa_agent_t agent);
-HSA_API hsa_status_t hsa_amd_spm_set_dest_buffer(hsa_agent_t agent, size_t bytes,
-                                                 uint32_t* timeout, uint32_t* copied, void* to,
-                                                 bool* data_loss);
+HSA_API hsa_status_t hsa_amd_spm_set_dest_buffer(hsa_agent_t agent, size_t bytes, uint32_t* timeout, uint32_t* copied,
+                                                 void* to, bool* data_loss);
 HSA_API hsa_status_t hsa_amd_enable_logging(uint8_t* flags, void* file);
 
 /* ---- signals ---------------------------------------------------------------------------------- */
 
-typedef enum {
-  HSA_AMD_SIGNAL_AMD_GPU_ONLY = 1,
-  HSA_AMD_SIGNAL_IPC = 2
-} hsa_amd_signal_attribute_t;
+typedef enum { HSA_AMD_SIGNAL_AMD_GPU_ONLY = 1, HSA_AMD_SIGNAL_IPC = 2 } hsa_amd_signal_attribute_t;
 
 /* Called on a runtime thread; returning true keeps the handler registered. */
 typedef bool (*hsa_amd_signal_handler)(hsa_signal_value_t value, void* arg);
 
 HSA_API hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, uint32_t consumer_count,
-                                           const hsa_agent_t* consumers, uint64_t attributes,
-                                           hsa_signal_t* signal);
-HSA_API hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t signal,
-                                                  volatile hsa_signal_value_t** address);
-HSA_API hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal,
-                                                  hsa_signal_condition_t condition,
-                                                  hsa_signal_value_t value,
-                                                  hsa_amd_signal_handler handler, void* arg);
+                                           const hsa_agent_t* consumers, uint64_t attributes, hsa_signal_t* signal);
+HSA_API hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** address);
+HSA_API hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t condition,
+                                                  hsa_signal_value_t value, hsa_amd_signal_handler handler, void* arg);
 HSA_API hsa_status_t hsa_amd_async_function(void (*function)(void* arg), void* arg);
 /* Index of a satisfied signal, or UINT32_MAX when the time is up. */
-HSA_API uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_t* signals,
-                                         hsa_signal_condition_t* conditions,
-                                         hsa_signal_value_t* values, uint64_t timeout,
-                                         hsa_wait_state_t hint, hsa_signal_value_t* satisfying);
-HSA_API uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t* signals,
-                                         hsa_signal_condition_t* conditions,
-                                         hsa_signal_value_t* values, uint64_t timeout,
-                                         hsa_wait_state_t hint, hsa_signal_value_t* satisfying);
+HSA_API uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions,
+                                         hsa_signal_value_t* values, uint64_t timeout, hsa_wait_state_t hint,
+                                         hsa_signal_value_t* satisfying);
+HSA_API uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions,
+                                         hsa_signal_value_t* values, uint64_t timeout, hsa_wait_state_t hint,
+                                         hsa_signal_value_t* satisfying);
 
 /* ---- queues ----------------------------------------------------------------------------------- */
 
@@ -185,19 +173,12 @@ typedef enum hsa_amd_queue_priority_s {
   HSA_AMD_QUEUE_PRIORITY_HIGH = 2
 } hsa_amd_queue_priority_t;
 
-typedef enum {
-  HSA_AMD_QUEUE_INFO_AGENT = 0,
-  HSA_AMD_QUEUE_INFO_DOORBELL_ID = 1
-} hsa_queue_info_attribute_t;
+typedef enum { HSA_AMD_QUEUE_INFO_AGENT = 0, HSA_AMD_QUEUE_INFO_DOORBELL_ID = 1 } hsa_queue_info_attribute_t;
 
-HSA_API hsa_status_t hsa_amd_queue_cu_set_mask(const hsa_queue_t* queue, uint32_t bits,
-                                               const uint32_t* mask);
-HSA_API hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* queue, uint32_t bits,
-                                               uint32_t* mask);
-HSA_API hsa_status_t hsa_amd_queue_set_priority(hsa_queue_t* queue,
-                                                hsa_amd_queue_priority_t priority);
-HSA_API hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue,
-                                            hsa_queue_info_attribute_t attribute, void* value);
+HSA_API hsa_status_t hsa_amd_queue_cu_set_mask(const hsa_queue_t* queue, uint32_t bits, const uint32_t* mask);
+HSA_API hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* queue, uint32_t bits, uint32_t* mask);
+HSA_API hsa_status_t hsa_amd_queue_set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t priority);
+HSA_API hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue, hsa_queue_info_attribute_t attribute, void* value);
 
 /* ---- memory pools ----------------------------------------------------------------------------- */
 
@@ -269,44 +250,39 @@ typedef struct hsa_amd_memory_pool_link_info_s {
   uint32_t numa_distance;
 } hsa_amd_memory_pool_link_info_t;
 
-HSA_API hsa_status_t hsa_amd_agent_iterate_memory_pools(
-    hsa_agent_t agent, hsa_status_t (*visit)(hsa_amd_memory_pool_t pool, void* data), void* data);
-HSA_API hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t pool,
-                                                  hsa_amd_memory_pool_info_t attribute,
+HSA_API hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent,
+                                                        hsa_status_t (*visit)(hsa_amd_memory_pool_t pool, void* data),
+                                                        void* data);
+HSA_API hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t attribute,
                                                   void* value);
-HSA_API hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent,
-                                                        hsa_amd_memory_pool_t pool,
-                                                        hsa_amd_agent_memory_pool_info_t attribute,
-                                                        void* value);
-HSA_API hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t size,
-                                                  uint32_t flags, void** address);
+HSA_API hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t pool,
+                                                        hsa_amd_agent_memory_pool_info_t attribute, void* value);
+HSA_API hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags,
+                                                  void** address);
 HSA_API hsa_status_t hsa_amd_memory_pool_free(void* address);
-HSA_API hsa_status_t hsa_amd_agents_allow_access(uint32_t agent_count, const hsa_agent_t* agents,
-                                                 const uint32_t* flags, const void* address);
-HSA_API hsa_status_t hsa_amd_memory_pool_can_migrate(hsa_amd_memory_pool_t from,
-                                                     hsa_amd_memory_pool_t to, bool* result);
-HSA_API hsa_status_t hsa_amd_memory_migrate(const void* address, hsa_amd_memory_pool_t pool,
-                                            uint32_t flags);
-HSA_API hsa_status_t hsa_amd_memory_lock(void* host, size_t size, hsa_agent_t* agents,
-                                         int agent_count, void** device);
-HSA_API hsa_status_t hsa_amd_memory_lock_to_pool(void* host, size_t size, hsa_agent_t* agents,
-                                                 int agent_count, hsa_amd_memory_pool_t pool,
-                                                 uint32_t flags, void** device);
+HSA_API hsa_status_t hsa_amd_agents_allow_access(uint32_t agent_count, const hsa_agent_t* agents, const uint32_t* flags,
+                                                 const void* address);
+HSA_API hsa_status_t hsa_amd_memory_pool_can_migrate(hsa_amd_memory_pool_t from, hsa_amd_memory_pool_t to,
+                                                     bool* result);
+HSA_API hsa_status_t hsa_amd_memory_migrate(const void* address, hsa_amd_memory_pool_t pool, uint32_t flags);
+HSA_API hsa_status_t hsa_amd_memory_lock(void* host, size_t size, hsa_agent_t* agents, int agent_count, void** device);
+HSA_API hsa_status_t hsa_amd_memory_lock_to_pool(void* host, size_t size, hsa_agent_t* agents, int agent_count,
+                                                 hsa_amd_memory_pool_t pool, uint32_t flags, void** device);
 HSA_API hsa_status_t hsa_amd_memory_unlock(void* host);
 HSA_API hsa_status_t hsa_amd_memory_fill(void* address, uint32_t word, size_t count);
 
 /* ---- copies ----------------------------------------------------------------------------------- */
 
 typedef enum hsa_amd_sdma_engine_id { /* one bit per engine */
-  HSA_AMD_SDMA_ENGINE_0 = 1 << 0,
-  HSA_AMD_SDMA_ENGINE_1 = 1 << 1,
-  HSA_AMD_SDMA_ENGINE_2 = 1 << 2,
-  HSA_AMD_SDMA_ENGINE_3 = 1 << 3,
-  HSA_AMD_SDMA_ENGINE_4 = 1 << 4,
-  HSA_AMD_SDMA_ENGINE_5 = 1 << 5,
-  HSA_AMD_SDMA_ENGINE_6 = 1 << 6,
-  HSA_AMD_SDMA_ENGINE_7 = 1 << 7,
-  HSA_AMD_SDMA_ENGINE_15 = 1 << 15
+                                      HSA_AMD_SDMA_ENGINE_0 = 1 << 0,
+                                      HSA_AMD_SDMA_ENGINE_1 = 1 << 1,
+                                      HSA_AMD_SDMA_ENGINE_2 = 1 << 2,
+                                      HSA_AMD_SDMA_ENGINE_3 = 1 << 3,
+                                      HSA_AMD_SDMA_ENGINE_4 = 1 << 4,
+                                      HSA_AMD_SDMA_ENGINE_5 = 1 << 5,
+                                      HSA_AMD_SDMA_ENGINE_6 = 1 << 6,
+                                      HSA_AMD_SDMA_ENGINE_7 = 1 << 7,
+                                      HSA_AMD_SDMA_ENGINE_15 = 1 << 15
 } hsa_amd_sdma_engine_id_t;
 
 typedef struct hsa_pitched_ptr_s {
@@ -321,25 +297,23 @@ typedef enum {
   hsaDeviceToDevice = 3
 } hsa_amd_copy_direction_t;
 
-HSA_API hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_agent, const void* from,
-                                               hsa_agent_t from_agent, size_t size,
-                                               uint32_t wait_count, const hsa_signal_t* waits,
+HSA_API hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent,
+                                               size_t size, uint32_t wait_count, const hsa_signal_t* waits,
                                                hsa_signal_t completion);
-HSA_API hsa_status_t hsa_amd_memory_async_copy_on_engine(
-    void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
-    uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t completion,
-    hsa_amd_sdma_engine_id_t engine, bool force_copy_on_sdma);
-HSA_API hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t to_agent,
-                                                       hsa_agent_t from_agent, uint32_t* free_mask);
-HSA_API hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t to_agent,
-                                                              hsa_agent_t from_agent,
+HSA_API hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from,
+                                                         hsa_agent_t from_agent, size_t size, uint32_t wait_count,
+                                                         const hsa_signal_t* waits, hsa_signal_t completion,
+                                                         hsa_amd_sdma_engine_id_t engine, bool force_copy_on_sdma);
+HSA_API hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t to_agent, hsa_agent_t from_agent,
+                                                       uint32_t* free_mask);
+HSA_API hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t to_agent, hsa_agent_t from_agent,
                                                               uint32_t* mask);
 /* The range's x is in bytes, y in rows, z in planes. */
-HSA_API hsa_status_t hsa_amd_memory_async_copy_rect(
-    const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset, const hsa_pitched_ptr_t* from,
-    const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t copy_agent,
-    hsa_amd_copy_direction_t direction, uint32_t wait_count, const hsa_signal_t* waits,
-    hsa_signal_t completion);
+HSA_API hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset,
+                                                    const hsa_pitched_ptr_t* from, const hsa_dim3_t* from_offset,
+                                                    const hsa_dim3_t* range, hsa_agent_t copy_agent,
+                                                    hsa_amd_copy_direction_t direction, uint32_t wait_count,
+                                                    const hsa_signal_t* waits, hsa_signal_t completion);
 
 /* ---- what a pointer is ------------------------------------------------------------------------ */
 
@@ -364,16 +338,14 @@ typedef struct hsa_amd_pointer_info_s {
   bool registered;
 } hsa_amd_pointer_info_t;
 
-HSA_API hsa_status_t hsa_amd_pointer_info(const void* address, hsa_amd_pointer_info_t* info,
-                                          void* (*allocate)(size_t), uint32_t* agent_count,
-                                          hsa_agent_t** agents);
+HSA_API hsa_status_t hsa_amd_pointer_info(const void* address, hsa_amd_pointer_info_t* info, void* (*allocate)(size_t),
+                                          uint32_t* agent_count, hsa_agent_t** agents);
 HSA_API hsa_status_t hsa_amd_pointer_info_set_userdata(const void* address, void* data);
 
 typedef void (*hsa_amd_deallocation_callback_t)(void* address, void* data);
-HSA_API hsa_status_t hsa_amd_register_deallocation_callback(
-    void* address, hsa_amd_deallocation_callback_t callback, void* data);
-HSA_API hsa_status_t hsa_amd_deregister_deallocation_callback(
-    void* address, hsa_amd_deallocation_callback_t callback);
+HSA_API hsa_status_t hsa_amd_register_deallocation_callback(void* address, hsa_amd_deallocation_callback_t callback,
+                                                            void* data);
+HSA_API hsa_status_t hsa_amd_deregister_deallocation_callback(void* address, hsa_amd_deallocation_callback_t callback);
 
 /* ---- sharing with other processes and drivers -------------------------------------------------- */
 
@@ -382,24 +354,19 @@ typedef struct hsa_amd_ipc_memory_s {
 } hsa_amd_ipc_memory_t;
 typedef hsa_amd_ipc_memory_t hsa_amd_ipc_signal_t;
 
-HSA_API hsa_status_t hsa_amd_ipc_memory_create(void* address, size_t size,
-                                               hsa_amd_ipc_memory_t* handle);
-HSA_API hsa_status_t hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t size,
-                                               uint32_t agent_count, const hsa_agent_t* agents,
-                                               void** address);
+HSA_API hsa_status_t hsa_amd_ipc_memory_create(void* address, size_t size, hsa_amd_ipc_memory_t* handle);
+HSA_API hsa_status_t hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t agent_count,
+                                               const hsa_agent_t* agents, void** address);
 HSA_API hsa_status_t hsa_amd_ipc_memory_detach(void* address);
 HSA_API hsa_status_t hsa_amd_ipc_signal_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle);
-HSA_API hsa_status_t hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_t* handle,
-                                               hsa_signal_t* signal);
-HSA_API hsa_status_t hsa_amd_interop_map_buffer(uint32_t agent_count, hsa_agent_t* agents,
-                                                int interop_handle, uint32_t flags, size_t* size,
-                                                void** address, size_t* metadata_size,
+HSA_API hsa_status_t hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_t* handle, hsa_signal_t* signal);
+HSA_API hsa_status_t hsa_amd_interop_map_buffer(uint32_t agent_count, hsa_agent_t* agents, int interop_handle,
+                                                uint32_t flags, size_t* size, void** address, size_t* metadata_size,
                                                 const void** metadata);
 HSA_API hsa_status_t hsa_amd_interop_unmap_buffer(void* address);
-HSA_API hsa_status_t hsa_amd_portable_export_dmabuf(const void* address, size_t size, int* fd,
-                                                    uint64_t* offset);
-HSA_API hsa_status_t hsa_amd_portable_export_dmabuf_v2(const void* address, size_t size, int* fd,
-                                                       uint64_t* offset, uint64_t flags);
+HSA_API hsa_status_t hsa_amd_portable_export_dmabuf(const void* address, size_t size, int* fd, uint64_t* offset);
+HSA_API hsa_status_t hsa_amd_portable_export_dmabuf_v2(const void* address, size_t size, int* fd, uint64_t* offset,
+                                                       uint64_t flags);
 HSA_API hsa_status_t hsa_amd_portable_close_dmabuf(int fd);
 
 /* ---- events of the whole system ---------------------------------------------------------------- */
@@ -454,8 +421,7 @@ typedef struct hsa_amd_event_s {
 } hsa_amd_event_t;
 
 typedef hsa_status_t (*hsa_amd_system_event_callback_t)(const hsa_amd_event_t* event, void* data);
-HSA_API hsa_status_t hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t handler,
-                                                           void* data);
+HSA_API hsa_status_t hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t handler, void* data);
 
 /* ---- shared virtual memory --------------------------------------------------------------------- */
 
@@ -484,13 +450,12 @@ typedef struct hsa_amd_svm_attribute_pair_s {
   uint64_t attribute, value;
 } hsa_amd_svm_attribute_pair_t;
 
-HSA_API hsa_status_t hsa_amd_svm_attributes_set(void* address, size_t size,
-                                                hsa_amd_svm_attribute_pair_t* list, size_t count);
-HSA_API hsa_status_t hsa_amd_svm_attributes_get(void* address, size_t size,
-                                                hsa_amd_svm_attribute_pair_t* list, size_t count);
-HSA_API hsa_status_t hsa_amd_svm_prefetch_async(void* address, size_t size, hsa_agent_t agent,
-                                                uint32_t wait_count, const hsa_signal_t* waits,
-                                                hsa_signal_t completion);
+HSA_API hsa_status_t hsa_amd_svm_attributes_set(void* address, size_t size, hsa_amd_svm_attribute_pair_t* list,
+                                                size_t count);
+HSA_API hsa_status_t hsa_amd_svm_attributes_get(void* address, size_t size, hsa_amd_svm_attribute_pair_t* list,
+                                                size_t count);
+HSA_API hsa_status_t hsa_amd_svm_prefetch_async(void* address, size_t size, hsa_agent_t agent, uint32_t wait_count,
+                                                const hsa_signal_t* waits, hsa_signal_t completion);
 
 /* ---- virtual memory: addresses apart from the memory behind them ------------------------------- */
 
@@ -505,44 +470,34 @@ typedef struct hsa_amd_memory_access_desc_s {
 } hsa_amd_memory_access_desc_t;
 
 /* A wanted address that is taken is not an error: the reservation is made elsewhere, as on ROCm. */
-HSA_API hsa_status_t hsa_amd_vmem_address_reserve(void** address, size_t size, uint64_t wanted,
-                                                  uint64_t flags);
-HSA_API hsa_status_t hsa_amd_vmem_address_reserve_align(void** address, size_t size,
-                                                        uint64_t wanted, uint64_t alignment,
-                                                        uint64_t flags);
+HSA_API hsa_status_t hsa_amd_vmem_address_reserve(void** address, size_t size, uint64_t wanted, uint64_t flags);
+HSA_API hsa_status_t hsa_amd_vmem_address_reserve_align(void** address, size_t size, uint64_t wanted,
+                                                        uint64_t alignment, uint64_t flags);
 HSA_API hsa_status_t hsa_amd_vmem_address_free(void* address, size_t size);
-HSA_API hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size,
-                                                hsa_amd_memory_type_t type, uint64_t flags,
-                                                hsa_amd_vmem_alloc_handle_t* memory);
+HSA_API hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type,
+                                                uint64_t flags, hsa_amd_vmem_alloc_handle_t* memory);
 HSA_API hsa_status_t hsa_amd_vmem_handle_release(hsa_amd_vmem_alloc_handle_t memory);
-HSA_API hsa_status_t hsa_amd_vmem_map(void* address, size_t size, size_t offset,
-                                      hsa_amd_vmem_alloc_handle_t memory, uint64_t flags);
+HSA_API hsa_status_t hsa_amd_vmem_map(void* address, size_t size, size_t offset, hsa_amd_vmem_alloc_handle_t memory,
+                                      uint64_t flags);
 HSA_API hsa_status_t hsa_amd_vmem_unmap(void* address, size_t size);
-HSA_API hsa_status_t hsa_amd_vmem_set_access(void* address, size_t size,
-                                             const hsa_amd_memory_access_desc_t* list,
+HSA_API hsa_status_t hsa_amd_vmem_set_access(void* address, size_t size, const hsa_amd_memory_access_desc_t* list,
                                              size_t count);
-HSA_API hsa_status_t hsa_amd_vmem_get_access(void* address, hsa_access_permission_t* permissions,
-                                             hsa_agent_t agent);
-HSA_API hsa_status_t hsa_amd_vmem_export_shareable_handle(int* fd,
-                                                          hsa_amd_vmem_alloc_handle_t memory,
-                                                          uint64_t flags);
-HSA_API hsa_status_t hsa_amd_vmem_import_shareable_handle(int fd,
-                                                          hsa_amd_vmem_alloc_handle_t* memory);
-HSA_API hsa_status_t hsa_amd_vmem_retain_alloc_handle(hsa_amd_vmem_alloc_handle_t* memory,
-                                                      void* address);
-HSA_API hsa_status_t hsa_amd_vmem_get_alloc_properties_from_handle(
-    hsa_amd_vmem_alloc_handle_t memory, hsa_amd_memory_pool_t* pool, hsa_amd_memory_type_t* type);
+HSA_API hsa_status_t hsa_amd_vmem_get_access(void* address, hsa_access_permission_t* permissions, hsa_agent_t agent);
+HSA_API hsa_status_t hsa_amd_vmem_export_shareable_handle(int* fd, hsa_amd_vmem_alloc_handle_t memory, uint64_t flags);
+HSA_API hsa_status_t hsa_amd_vmem_import_shareable_handle(int fd, hsa_amd_vmem_alloc_handle_t* memory);
+HSA_API hsa_status_t hsa_amd_vmem_retain_alloc_handle(hsa_amd_vmem_alloc_handle_t* memory, void* address);
+HSA_API hsa_status_t hsa_amd_vmem_get_alloc_properties_from_handle(hsa_amd_vmem_alloc_handle_t memory,
+                                                                   hsa_amd_memory_pool_t* pool,
+                                                                   hsa_amd_memory_type_t* type);
 
 /* ---- images: no image hardware on these devices ------------------------------------------------- */
 
 typedef struct hsa_amd_image_descriptor_s {
   uint32_t version, deviceID, data[1];
 } hsa_amd_image_descriptor_t;
-HSA_API hsa_status_t hsa_amd_image_create(hsa_agent_t agent,
-                                          const hsa_ext_image_descriptor_t* descriptor,
-                                          const hsa_amd_image_descriptor_t* layout,
-                                          const void* data, hsa_access_permission_t access,
-                                          hsa_ext_image_t* image);
+HSA_API hsa_status_t hsa_amd_image_create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* descriptor,
+                                          const hsa_amd_image_descriptor_t* layout, const void* data,
+                                          hsa_access_permission_t access, hsa_ext_image_t* image);
 
 #ifdef __cplusplus
 }

@@ -23,22 +23,18 @@ typedef struct hsa_ext_control_directives_s {
 } hsa_ext_control_directives_t;
 
 HSA_API hsa_status_t hsa_ext_program_create(hsa_machine_model_t model, hsa_profile_t profile,
-                                            hsa_default_float_rounding_mode_t rounding,
-                                            const char* options, hsa_ext_program_t* program);
+                                            hsa_default_float_rounding_mode_t rounding, const char* options,
+                                            hsa_ext_program_t* program);
 HSA_API hsa_status_t hsa_ext_program_destroy(hsa_ext_program_t program);
-HSA_API hsa_status_t hsa_ext_program_add_module(hsa_ext_program_t program,
-                                                hsa_ext_module_t module);
-HSA_API hsa_status_t hsa_ext_program_iterate_modules(
-    hsa_ext_program_t program,
-    hsa_status_t (*visit)(hsa_ext_program_t program, hsa_ext_module_t module, void* data),
-    void* data);
-HSA_API hsa_status_t hsa_ext_program_get_info(hsa_ext_program_t program,
-                                              hsa_ext_program_info_t attribute, void* value);
-HSA_API hsa_status_t hsa_ext_program_finalize(hsa_ext_program_t program, hsa_isa_t isa,
-                                              int32_t call_convention,
-                                              hsa_ext_control_directives_t directives,
-                                              const char* options, hsa_code_object_type_t type,
-                                              hsa_code_object_t* object);
+HSA_API hsa_status_t hsa_ext_program_add_module(hsa_ext_program_t program, hsa_ext_module_t module);
+HSA_API hsa_status_t hsa_ext_program_iterate_modules(hsa_ext_program_t program,
+                                                     hsa_status_t (*visit)(hsa_ext_program_t program,
+                                                                           hsa_ext_module_t module, void* data),
+                                                     void* data);
+HSA_API hsa_status_t hsa_ext_program_get_info(hsa_ext_program_t program, hsa_ext_program_info_t attribute, void* value);
+HSA_API hsa_status_t hsa_ext_program_finalize(hsa_ext_program_t program, hsa_isa_t isa, int32_t call_convention,
+                                              hsa_ext_control_directives_t directives, const char* options,
+                                              hsa_code_object_type_t type, hsa_code_object_t* object);
 
 #ifdef __cplusplus
 }

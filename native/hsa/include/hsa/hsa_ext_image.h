@@ -37,10 +37,7 @@ enum {
 };
 
 typedef enum { HSA_EXT_IMAGE_GEOMETRY_1D = 0, HSA_EXT_IMAGE_GEOMETRY_2DADEPTH = 7 } hsa_ext_image_geometry_t;
-typedef enum {
-  HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE = 0,
-  HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR = 1
-} hsa_ext_image_data_layout_t;
+typedef enum { HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE = 0, HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR = 1 } hsa_ext_image_data_layout_t;
 
 typedef struct hsa_ext_image_format_s {
   uint32_t channel_type, channel_order;
@@ -60,45 +57,34 @@ typedef struct hsa_ext_sampler_descriptor_s {
   uint32_t coordinate_mode, filter_mode, address_mode;
 } hsa_ext_sampler_descriptor_t;
 
-HSA_API hsa_status_t hsa_ext_image_get_capability(hsa_agent_t agent,
-                                                  hsa_ext_image_geometry_t geometry,
-                                                  const hsa_ext_image_format_t* format,
-                                                  uint32_t* mask);
-HSA_API hsa_status_t hsa_ext_image_get_capability_with_layout(hsa_agent_t agent,
-                                                              hsa_ext_image_geometry_t geometry,
+HSA_API hsa_status_t hsa_ext_image_get_capability(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
+                                                  const hsa_ext_image_format_t* format, uint32_t* mask);
+HSA_API hsa_status_t hsa_ext_image_get_capability_with_layout(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
                                                               const hsa_ext_image_format_t* format,
-                                                              hsa_ext_image_data_layout_t layout,
-                                                              uint32_t* mask);
-HSA_API hsa_status_t hsa_ext_image_data_get_info(hsa_agent_t agent,
-                                                 const hsa_ext_image_descriptor_t* descriptor,
-                                                 hsa_access_permission_t access,
-                                                 hsa_ext_image_data_info_t* info);
-HSA_API hsa_status_t hsa_ext_image_data_get_info_with_layout(
-    hsa_agent_t agent, const hsa_ext_image_descriptor_t* descriptor,
-    hsa_access_permission_t access, hsa_ext_image_data_layout_t layout, size_t row_pitch,
-    size_t slice_pitch, hsa_ext_image_data_info_t* info);
-HSA_API hsa_status_t hsa_ext_image_create(hsa_agent_t agent,
-                                          const hsa_ext_image_descriptor_t* descriptor,
-                                          const void* data, hsa_access_permission_t access,
-                                          hsa_ext_image_t* image);
-HSA_API hsa_status_t hsa_ext_image_create_with_layout(
-    hsa_agent_t agent, const hsa_ext_image_descriptor_t* descriptor, const void* data,
-    hsa_access_permission_t access, hsa_ext_image_data_layout_t layout, size_t row_pitch,
-    size_t slice_pitch, hsa_ext_image_t* image);
+                                                              hsa_ext_image_data_layout_t layout, uint32_t* mask);
+HSA_API hsa_status_t hsa_ext_image_data_get_info(hsa_agent_t agent, const hsa_ext_image_descriptor_t* descriptor,
+                                                 hsa_access_permission_t access, hsa_ext_image_data_info_t* info);
+HSA_API hsa_status_t hsa_ext_image_data_get_info_with_layout(hsa_agent_t agent,
+                                                             const hsa_ext_image_descriptor_t* descriptor,
+                                                             hsa_access_permission_t access,
+                                                             hsa_ext_image_data_layout_t layout, size_t row_pitch,
+                                                             size_t slice_pitch, hsa_ext_image_data_info_t* info);
+HSA_API hsa_status_t hsa_ext_image_create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* descriptor,
+                                          const void* data, hsa_access_permission_t access, hsa_ext_image_t* image);
+HSA_API hsa_status_t hsa_ext_image_create_with_layout(hsa_agent_t agent, const hsa_ext_image_descriptor_t* descriptor,
+                                                      const void* data, hsa_access_permission_t access,
+                                                      hsa_ext_image_data_layout_t layout, size_t row_pitch,
+                                                      size_t slice_pitch, hsa_ext_image_t* image);
 HSA_API hsa_status_t hsa_ext_image_destroy(hsa_agent_t agent, hsa_ext_image_t image);
-HSA_API hsa_status_t hsa_ext_image_copy(hsa_agent_t agent, hsa_ext_image_t from,
-                                        const hsa_dim3_t* from_offset, hsa_ext_image_t to,
-                                        const hsa_dim3_t* to_offset, const hsa_dim3_t* range);
-HSA_API hsa_status_t hsa_ext_image_import(hsa_agent_t agent, const void* from, size_t row_pitch,
-                                          size_t slice_pitch, hsa_ext_image_t to,
-                                          const hsa_ext_image_region_t* region);
-HSA_API hsa_status_t hsa_ext_image_export(hsa_agent_t agent, hsa_ext_image_t from, void* to,
-                                          size_t row_pitch, size_t slice_pitch,
-                                          const hsa_ext_image_region_t* region);
-HSA_API hsa_status_t hsa_ext_image_clear(hsa_agent_t agent, hsa_ext_image_t image,
-                                         const void* data, const hsa_ext_image_region_t* region);
-HSA_API hsa_status_t hsa_ext_sampler_create(hsa_agent_t agent,
-                                            const hsa_ext_sampler_descriptor_t* descriptor,
+HSA_API hsa_status_t hsa_ext_image_copy(hsa_agent_t agent, hsa_ext_image_t from, const hsa_dim3_t* from_offset,
+                                        hsa_ext_image_t to, const hsa_dim3_t* to_offset, const hsa_dim3_t* range);
+HSA_API hsa_status_t hsa_ext_image_import(hsa_agent_t agent, const void* from, size_t row_pitch, size_t slice_pitch,
+                                          hsa_ext_image_t to, const hsa_ext_image_region_t* region);
+HSA_API hsa_status_t hsa_ext_image_export(hsa_agent_t agent, hsa_ext_image_t from, void* to, size_t row_pitch,
+                                          size_t slice_pitch, const hsa_ext_image_region_t* region);
+HSA_API hsa_status_t hsa_ext_image_clear(hsa_agent_t agent, hsa_ext_image_t image, const void* data,
+                                         const hsa_ext_image_region_t* region);
+HSA_API hsa_status_t hsa_ext_sampler_create(hsa_agent_t agent, const hsa_ext_sampler_descriptor_t* descriptor,
                                             hsa_ext_sampler_t* sampler);
 HSA_API hsa_status_t hsa_ext_sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_t sampler);
 

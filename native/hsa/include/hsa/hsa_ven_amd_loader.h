@@ -45,49 +45,43 @@ typedef enum hsa_ven_amd_loader_loaded_code_object_info_e {
 } hsa_ven_amd_loader_loaded_code_object_info_t;
 
 HSA_API hsa_status_t hsa_ven_amd_loader_query_host_address(const void* device, const void** host);
-HSA_API hsa_status_t hsa_ven_amd_loader_query_segment_descriptors(
-    hsa_ven_amd_loader_segment_descriptor_t* list, size_t* count);
-HSA_API hsa_status_t hsa_ven_amd_loader_query_executable(const void* device,
-                                                         hsa_executable_t* executable);
+HSA_API hsa_status_t hsa_ven_amd_loader_query_segment_descriptors(hsa_ven_amd_loader_segment_descriptor_t* list,
+                                                                  size_t* count);
+HSA_API hsa_status_t hsa_ven_amd_loader_query_executable(const void* device, hsa_executable_t* executable);
 HSA_API hsa_status_t hsa_ven_amd_loader_executable_iterate_loaded_code_objects(
     hsa_executable_t executable,
-    hsa_status_t (*visit)(hsa_executable_t executable, hsa_loaded_code_object_t loaded, void* data),
-    void* data);
+    hsa_status_t (*visit)(hsa_executable_t executable, hsa_loaded_code_object_t loaded, void* data), void* data);
 HSA_API hsa_status_t hsa_ven_amd_loader_loaded_code_object_get_info(
-    hsa_loaded_code_object_t loaded, hsa_ven_amd_loader_loaded_code_object_info_t attribute,
-    void* value);
+    hsa_loaded_code_object_t loaded, hsa_ven_amd_loader_loaded_code_object_info_t attribute, void* value);
 HSA_API hsa_status_t hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size(
     hsa_file_t file, size_t offset, size_t size, hsa_code_object_reader_t* reader);
-HSA_API hsa_status_t hsa_ven_amd_loader_iterate_executables(
-    hsa_status_t (*visit)(hsa_executable_t executable, void* data), void* data);
+HSA_API hsa_status_t hsa_ven_amd_loader_iterate_executables(hsa_status_t (*visit)(hsa_executable_t executable,
+                                                                                  void* data),
+                                                            void* data);
 
 /* Each version of the table is the one before with functions added at its end. */
 #define hsa_ven_amd_loader 001003
 
-#define HSA_LOADER_1_00_SLOTS \
-  hsa_status_t (*hsa_ven_amd_loader_query_host_address)(const void* device, const void** host); \
-  hsa_status_t (*hsa_ven_amd_loader_query_segment_descriptors)( \
-      hsa_ven_amd_loader_segment_descriptor_t * list, size_t* count); \
-  hsa_status_t (*hsa_ven_amd_loader_query_executable)(const void* device, \
-                                                      hsa_executable_t* executable);
-#define HSA_LOADER_1_01_SLOTS \
-  HSA_LOADER_1_00_SLOTS \
-  hsa_status_t (*hsa_ven_amd_loader_executable_iterate_loaded_code_objects)( \
-      hsa_executable_t executable, \
-      hsa_status_t (*visit)(hsa_executable_t executable, hsa_loaded_code_object_t loaded, \
-                            void* data), \
-      void* data); \
-  hsa_status_t (*hsa_ven_amd_loader_loaded_code_object_get_info)( \
-      hsa_loaded_code_object_t loaded, hsa_ven_amd_loader_loaded_code_object_info_t attribute, \
-      void* value);
-#define HSA_LOADER_1_02_SLOTS \
-  HSA_LOADER_1_01_SLOTS \
+#define HSA_LOADER_1_00_SLOTS                                                                                  \
+  hsa_status_t (*hsa_ven_amd_loader_query_host_address)(const void* device, const void** host);                \
+  hsa_status_t (*hsa_ven_amd_loader_query_segment_descriptors)(hsa_ven_amd_loader_segment_descriptor_t * list, \
+                                                               size_t* count);                                 \
+  hsa_status_t (*hsa_ven_amd_loader_query_executable)(const void* device, hsa_executable_t* executable);
+#define HSA_LOADER_1_01_SLOTS                                                                                      \
+  HSA_LOADER_1_00_SLOTS                                                                                            \
+  hsa_status_t (*hsa_ven_amd_loader_executable_iterate_loaded_code_objects)(                                       \
+      hsa_executable_t executable,                                                                                 \
+      hsa_status_t(*visit)(hsa_executable_t executable, hsa_loaded_code_object_t loaded, void* data), void* data); \
+  hsa_status_t (*hsa_ven_amd_loader_loaded_code_object_get_info)(                                                  \
+      hsa_loaded_code_object_t loaded, hsa_ven_amd_loader_loaded_code_object_info_t attribute, void* value);
+#define HSA_LOADER_1_02_SLOTS                                                              \
+  HSA_LOADER_1_01_SLOTS                                                                    \
   hsa_status_t (*hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size)( \
       hsa_file_t file, size_t offset, size_t size, hsa_code_object_reader_t* reader);
-#define HSA_LOADER_1_03_SLOTS \
-  HSA_LOADER_1_02_SLOTS \
+#define HSA_LOADER_1_03_SLOTS                             \
+  HSA_LOADER_1_02_SLOTS                                   \
   hsa_status_t (*hsa_ven_amd_loader_iterate_executables)( \
-      hsa_status_t (*visit)(hsa_executable_t executable, void* data), void* data);
+      hsa_status_t(*visit)(hsa_executable_t executable, void* data), void* data);
 
 typedef struct hsa_ven_amd_loader_1_00_pfn_s {
   HSA_LOADER_1_00_SLOTS
