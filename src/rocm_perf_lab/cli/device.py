@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import Json
+from rocm_perf_lab.cli.options import Device, Json
 from rocm_perf_lab.device import discover
+from rocm_perf_lab.errors import GateFailed
 from rocm_perf_lab.schema.common import to_json
-from rocm_perf_lab.schema.device import DeviceLine, DeviceList
+from rocm_perf_lab.schema.device import (
+    DeviceLine,
+    DeviceList,
+    TimesError,
+    ValidatedTime,
+    Validation,
+    ValidationLine,
+)
 
 EXAMPLES = examples("rocm-perf device list", "rocm-perf device list --json")
+VALIDATE_EXAMPLES = examples(
+    "rocm-perf device validate",
+    "rocm-perf device validate --device virtual:mi300a --times mi300a_times.csv",
+)
+_QUICK_ELEMENTS = 1 << 20
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
@@ -43,3 +58,79 @@ def list_(
         print(text.rstrip())
         if device.reason:
             print(f"    not usable: {device.reason}")
+
+
+@app.command(epilog=VALIDATE_EXAMPLES)
+def validate(
+    device: Device = "auto",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Without HBM, and no row of over a million elements.")
+    ] = False,
+    times: Annotated[
+        Path | None,
+        typer.Option(
+            "--times",
+            metavar="FILE",
+            help="Kernel times of an MI300A too: CSV with kernel_name, problem_size, min_ms.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Hold a virtual GPU, virtual:mi300x or virtual:mi300a, against published measurements.
+
+    Prints what was measured, what the model says, the error and the source. Exit code 1: an error
+    is beyond what the documentation states.
+    """
+    from rocm_perf_lab.validate.probes import known, published, run_probes
+    from rocm_perf_lab.validate.times import left_out, rows, run_rows, summary
+
+    name = known(device)
+    wanted = rows(times) if times else []
+    missing = left_out(wanted)
+    if quick:
+        wanted = [row for row in wanted if row.elements <= _QUICK_ELEMENTS]
+    lines = run_probes(name, quick)
+    if not json:
+        print(f"{name}, modelled, against measurements of others\n")
+        print(f"{'':<36} {'measured':>15} {'modelled':>9} {'error':>7}  source")
+        for line in lines:
+            measured = " to ".join(f"{value:,.6g}" for value in line.measured)
+            print(
+                f"{line.words + ', ' + line.unit:<36} {measured:>15} {line.modelled:>9,.5g} "
+                f"{line.error:>+7.1%}  {line.source}{'' if line.ok else '  TOO FAR OFF'}"
+            )
+    results = []
+    for result in run_rows(wanted) if wanted else ():
+        results.append(result)
+        if not json:
+            what = f"{result.program} {result.size}, us"
+            print(
+                f"{what:<36} {result.measured_us:>15,.1f} {result.modelled_us:>9,.1f} "
+                f"{result.error:>+7.1%}"
+            )
+    totals = summary(results)
+    bad = [line.words for line in lines if not line.ok]
+    for figure in ("median", "mean") if results else ():
+        if 100 * totals["all"][figure] > published()["times"][f"{figure}_percent"]:
+            bad.append(f"{figure} error of the kernel times")
+    if json:
+        found = Validation(
+            device=name,
+            ok=not bad,
+            lines=[ValidationLine.of(line) for line in lines],
+            times=[ValidatedTime.of(result) for result in results],
+            times_left_out=missing,
+            times_error={key: TimesError.model_validate(total) for key, total in totals.items()},
+        )
+        sys.stdout.write(to_json(found))
+    else:
+        for key, total in totals.items():
+            print(
+                f"{key:<14} {total['rows']:>3} rows   median {total['median']:.1%}   "
+                f"mean {total['mean']:.1%}   worst {total['worst']:.0%}"
+            )
+        if missing:
+            print(f"left out, as these programs are not here: {', '.join(missing)}")
+    if bad:
+        raise GateFailed(f"further off than the documentation states: {', '.join(bad)}")

@@ -1,0 +1,1 @@
+"""The virtual GPU's models against published measurements of hardware."""

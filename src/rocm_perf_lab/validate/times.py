@@ -1,0 +1,171 @@
+"""Modelled against published kernel times of an MI300A, row by row of a file.
+
+The programs are those of times.hip. Measured is the fastest of 51 event-timed launches; modelled is
+what two events around a warm launch (or sweep) would show.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab import scratch
+from rocm_perf_lab.arch.model_error import ERROR_CLASSES, model_errors
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace.read import read_traces
+from rocm_perf_lab.validate.build import build, output
+from rocm_perf_lab.virtual import native
+from rocm_perf_lab.virtual.rocprofv3.costs import Costs, costs
+
+DEVICE = "virtual:mi300a"
+WARM = 2  # launches; the last is taken
+PROGRAMS = ("vectoradd", "relu", "fir", "floydwarshall")
+COPIES = {"memcopy_h2d": "H2D", "memcopy_d2h": "D2H", "memcopy_d2d": "D2D"}
+NAMES = (*PROGRAMS, *COPIES)
+
+
+@dataclass(frozen=True)
+class Row:
+    program: str
+    size: str
+    measured_us: float
+
+    @property
+    def number(self) -> int:
+        digits = re.match(r"\d+", self.size)
+        return int(digits[0]) if digits else 0
+
+    @property
+    def elements(self) -> int:
+        if self.program in COPIES:
+            return self.number << 18  # of four bytes
+        return self.number**2 if self.program == "floydwarshall" else self.number
+
+    @property
+    def arguments(self) -> list[str]:
+        taps = re.search(r"taps(\d+)", self.size)
+        return [str(self.number), str(WARM), *([taps[1]] if taps else [])]
+
+
+@dataclass(frozen=True)
+class Result:
+    program: str
+    size: str
+    measured_us: float
+    modelled_us: float
+    kernel_us: float
+    seconds: float
+
+    @property
+    def error(self) -> float:
+        return self.modelled_us / self.measured_us - 1
+
+
+def rows(path: Path) -> list[Row]:
+    try:
+        with path.open(encoding="utf-8") as text:
+            found = [
+                Row(row["kernel_name"], row["problem_size"], 1000 * float(row["min_ms"]))
+                for row in csv.DictReader(text)
+            ]
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        hint = "a CSV file with kernel_name, problem_size and min_ms"
+        raise BadInput(f"{path} has no kernel times: {error}", hint) from None
+    for row in found:
+        if row.program in NAMES and not (row.number > 0 and 0 < row.measured_us < float("inf")):
+            raise BadInput(f"{path}: {row.program} has no possible size or time ({row.size!r})")
+    return found
+
+
+def left_out(found: Sequence[Row]) -> list[str]:
+    """Programs of the file that are not here, and so cannot be run."""
+    return sorted({row.program for row in found} - {*NAMES})
+
+
+def copies_ns(row: Row, costs: Costs) -> int:
+    """A sweep changes its matrices in place, so they are copied from the host before each.
+
+    That the copies are within what was timed is an inference: at 8 nodes and at 1024 the published
+    sweeps are longer than their launches by what two such copies take, as the published times of
+    copies give it.
+    """
+    if row.program != "floydwarshall":
+        return 0
+    return 2 * costs.copy_ns("H2D", 4 * row.elements)
+
+
+def by_events(row: Row, kernel_us: float, costs: Costs) -> float:
+    """What an event before and one after would be apart."""
+    launches = row.number if row.program == "floydwarshall" else 1
+    gaps = (launches - 1) * costs.between_kernels_ns
+    around = launches * kernel_us + (gaps + copies_ns(row, costs) + costs.event_pair_ns) / 1000
+    return max(costs.event_least_ns / 1000, around)
+
+
+def copied(row: Row, costs: Costs) -> Result:
+    """A copy is not simulated: the timeline gives it a start and a rate."""
+    took = costs.copy_ns(COPIES[row.program], row.number << 20)
+    around = max(costs.event_least_ns, took + costs.event_pair_ns)
+    return Result(row.program, row.size, row.measured_us, around / 1000, took / 1000, 0)
+
+
+def measure(row: Row, program: Path, folder: Path, costs: Costs) -> Result:
+    if row.program in COPIES:
+        return copied(row, costs)
+    out = folder / f"{row.program}-{row.size}"
+    environment = native.environment(DEVICE, os.environ)
+    profiler = [sys.executable, "-m", "rocm_perf_lab.virtual.rocprofv3", "--kernel-trace"]
+    began = time.perf_counter()
+    words: list[str | Path] = [program, row.program, *row.arguments]
+    output([*profiler, "-d", out, "-o", "row", "--", *words], environment)
+    seconds = time.perf_counter() - began
+    (trace,) = read_traces(out.rglob("*.db"))
+    shutil.rmtree(out)
+    d = trace.dispatches
+    last = int(d.start_ns.argmax())
+    kernel = int(d.end_ns[last] - d.start_ns[last]) / 1000
+    modelled = by_events(row, kernel, costs)
+    return Result(row.program, row.size, row.measured_us, modelled, kernel, seconds)
+
+
+def summary(results: list[Result]) -> dict[str, dict[str, float]]:
+    """By program, by class of error, and of all."""
+    out = {}
+    for name in (*NAMES, *ERROR_CLASSES, "all"):
+        errors = [abs(r.error) for r in results if name in (r.program, error_class(r), "all")]
+        if errors:
+            out[name] = {
+                "rows": len(errors),
+                "median": statistics.median(errors),
+                "mean": statistics.fmean(errors),
+                "worst": max(errors),
+            }
+    return out
+
+
+def error_class(result: Result) -> str | None:
+    """The class of errors.toml that a row speaks for; None: a copy, which is no kernel."""
+    if result.program in COPIES:
+        return None
+    if result.program == "floydwarshall":
+        return "many_launches"
+    if 1000 * result.kernel_us <= model_errors().launch_floor_ns:
+        return "launch_bound"
+    return "latency" if result.program == "fir" else "memory"
+
+
+def run_rows(wanted: Sequence[Row]) -> Iterator[Result]:
+    """Program by program, smallest first."""
+    with scratch.folder("rocm-perf-validate-") as folder:
+        program = build("times", folder)
+        ours = [row for row in wanted if row.program in NAMES]
+        for row in sorted(ours, key=lambda row: (NAMES.index(row.program), row.elements)):
+            yield measure(row, program, folder, costs())

@@ -1,0 +1,92 @@
+"""`rocm-perf device validate`: what comes out is near what was published, and says so if not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.errors import MissingTool
+from rocm_perf_lab.validate import probes
+from rocm_perf_lab.validate.build import build
+from rocm_perf_lab.validate.probes import Compared, compare, known, published
+from support.cli import rocm_perf
+from support.hip_build import need_virtual_gpu
+
+
+def test_the_model_is_within_the_documented_bounds(tmp_path: Path) -> None:
+    need_virtual_gpu()
+    times = tmp_path / "times.csv"
+    times.write_text("kernel_name,problem_size,min_ms\nfir,1024_taps8,0.0042\nother,1,1\n")
+    done = rocm_perf("device", "validate", "--json", "--times", times, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [line["name"] for line in found["lines"]] == [*published()["probes"]]
+    assert all(line["ok"] and line["source"] for line in found["lines"])
+    (row,) = found["times"]
+    assert (row["program"], found["times_error"]["all"]["rows"]) == ("fir", 1)
+    assert found["times_left_out"] == ["other"]
+
+
+def test_an_error_beyond_the_bound_is_exit_code_1_and_named(tmp_path: Path) -> None:
+    need_virtual_gpu()
+    times = tmp_path / "times.csv"
+    times.write_text("kernel_name,problem_size,min_ms\nvectoradd,1024,1.0\n")
+    done = rocm_perf("device", "validate", "--quick", "--times", times, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "median error of the kernel times" in done.stderr
+    assert "vectoradd 1024" in done.stdout and "v_mfma_f32_32x32x8_f16" in done.stdout
+
+
+def test_bad_input_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "times.csv").write_text("a,b\n1,2\n")
+    done = rocm_perf("device", "validate", "--times", "times.csv", cwd=tmp_path)
+    assert done.returncode == 3 and "kernel_name" in done.stderr
+    (tmp_path / "zero.csv").write_text("kernel_name,problem_size,min_ms\nrelu,1024,0\n")
+    done = rocm_perf("device", "validate", "--times", "zero.csv", cwd=tmp_path)
+    assert done.returncode == 3 and "no possible size or time" in done.stderr
+    done = rocm_perf("device", "validate", "--device", "virtual:mi250x", cwd=tmp_path)
+    assert done.returncode == 2 and "no published numbers" in done.stderr
+
+
+def test_without_a_compiler_it_is_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = subprocess.CompletedProcess([], 4, "", "no clang")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: missing)
+    with pytest.raises(MissingTool, match="no compiler") as raised:
+        build("probes", Path())
+    assert raised.value.exit_code == 4
+
+
+def test_an_error_is_that_of_the_nearest_measured_value() -> None:
+    def error(modelled: float, *measured: float) -> float:
+        return Compared("x", "x", "1", measured, modelled, 0.05, "").error
+
+    assert error(110, 100) == pytest.approx(0.1)
+    assert error(90, 100, 120) == pytest.approx(-0.1)
+    assert error(132, 100, 120) == pytest.approx(0.1)
+    assert error(110, 100, 120) == 0
+    assert not Compared("x", "x", "1", (100,), 106, 0.05, "").ok
+
+
+def test_only_what_is_published_of_a_device_is_compared() -> None:
+    text = "".join(f"{name} 1\n" for name in published()["probes"])
+    assert len(compare(text, "virtual:mi300x")) == len(published()["probes"])
+    assert "hbm" not in [line.name for line in compare(text, "virtual:mi300a")]
+    assert known("virtual") == probes.DEVICES[0]
+
+
+def test_the_device_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ROCM_PERF_DEVICE", raising=False)
+    assert known("auto") == "virtual:mi300x"
+    monkeypatch.setenv("ROCM_PERF_DEVICE", "virtual:mi300a")
+    assert known("auto") == "virtual:mi300a"
+    assert known("virtual:mi300x") == "virtual:mi300x"
+
+
+def test_every_published_number_says_where_it_comes_from() -> None:
+    sources = published()["sources"]
+    for name, entry in published()["probes"].items():
+        assert entry["source"] in sources and entry["measured"] and entry["bound_percent"], name
+        assert set(entry.get("devices", probes.DEVICES)) <= set(probes.DEVICES), name
