@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rocm_perf_lab.errors import UsageError
 
@@ -37,8 +38,41 @@ DROPPED_PREFIXES = (
     "--rocm-path=", "--hip-path=", "--hip-version=", "--rocm-device-lib-path=", "--cuda-path=",
     "--hip-device-lib-path=", "--hip-device-lib=", "--offload-compression-level=",
 )  # fmt: skip
-DEPENDENCY_ONLY = frozenset({"-M", "-MM"})
-DEPENDENCY_BESIDE = frozenset({"-MD", "-MMD", "-MP", "-MG", "-MV"})
+# What the linker must hear of as well.
+BOTH_STEPS = frozenset("-pthread -fopenmp -m32 -m64 -flto".split())
+BOTH_STEPS_PREFIXES = (
+    "-fsanitize", "-fopenmp", "--coverage", "-stdlib=", "-pg", "-fprofile", "--sysroot=",
+)  # fmt: skip
+QUESTIONS = frozenset(
+    "--version -dumpversion -dumpmachine --print-targets --help -print-search-dirs "
+    "--print-shim-dir -print-resource-dir".split()
+)
+# Words that say something about the whole command.
+SETTINGS: dict[str, dict[str, Any]] = {
+    **{word: {"stage": "object"} for word in ("-c", "--compile")},
+    **{word: {"stage": "assembly"} for word in ("-S", "--assemble")},
+    **{word: {"stage": "preprocess"} for word in ("-E", "--preprocess")},
+    **{word: {"stage": "dependencies"} for word in ("-M", "-MM")},
+    **{word: {"side": "device"} for word in ("--offload-device-only", "--cuda-device-only")},
+    **{word: {"side": "host"} for word in ("--offload-host-only", "--cuda-host-only")},
+    "--offload-host-device": {"side": "both"},
+    "--genco": {"genco": True, "side": "device"},
+    "--no-gpu-bundle-output": {"bundle_output": False},
+    "-no-hip-rt": {"runtime": False},
+    "-fgpu-rdc": {"rdc": True},
+    "--emit-static-lib": {"static_library": True},
+    "-emit-llvm": {"emit_llvm": True},
+    **{
+        f"{dash}save-temps{at}": {"save_temps": "cwd"}
+        for dash in ("-", "--")
+        for at in ("", "=cwd")
+    },
+    **{f"{dash}save-temps=obj": {"save_temps": "obj"} for dash in ("-", "--")},
+    "-v": {"verbose": True},
+    "-###": {"verbose": True, "dry_run": True},
+    **{word: {"question": word} for word in QUESTIONS},
+}
+DEPENDENCY_WORDS = frozenset("-M -MM -MD -MMD -MP -MG -MV".split())
 
 
 @dataclass(frozen=True)
@@ -89,126 +123,108 @@ def expand_response_files(args: Sequence[str], depth: int = 0) -> list[str]:
 
 def parse(args: Sequence[str]) -> Command:
     """Sort the words. Unknown options go to the compiler as they are."""
-    command = Command()
-    inputs: list[Input] = []
-    archs: list[str] = []
-    both: list[str] = []
-    host: list[str] = []
-    device: list[str] = []
-    depends: list[str] = []
-    link: list[str] = []
-    language = ""
+    sorter = _Sorter()
     words = iter(expand_response_files(args))
     for word in words:
         value = ""
-        if word in WITH_VALUE:
+        if word in WITH_VALUE or word.startswith("-Xarch_gfx") or word == "-Xoffload-linker":
             value = next(words, "")
-            if not value:
+            if not value and word in WITH_VALUE:
                 raise UsageError(f"hipcc: option {word} needs a value")
+        sorter.take(word, value)
+    return sorter.command()
+
+
+class _Sorter:
+    def __init__(self) -> None:
+        self.settings: dict[str, Any] = {}
+        self.language = ""  # -x, for the inputs after it
+        self.inputs: list[Input] = []
+        self.archs: list[str] = []
+        self.both: list[str] = []
+        self.host: list[str] = []
+        self.device: list[str] = []
+        self.depends: list[str] = []
+        self.link: list[str] = []
+
+    def take(self, word: str, value: str) -> None:
         if not word.startswith("-") or word == "-":
-            inputs.append(Input(word, language or _language(word)))
-            link.append(f"\0{len(inputs) - 1}")
-        elif word == "-o" or (word.startswith("-o") and not word.startswith("-objc")):
-            command = replace(command, output=value or word[2:])
-        elif word in ("-c", "--compile"):
-            command = replace(command, stage="object")
-        elif word in ("-S", "--assemble"):
-            command = replace(command, stage="assembly")
-        elif word in ("-E", "--preprocess"):
-            command = replace(command, stage="preprocess")
-        elif word in DEPENDENCY_ONLY:
-            command = replace(command, stage="dependencies")
-            depends.append(word)
-        elif word in DEPENDENCY_BESIDE:
-            depends.append(word)
-        elif word in ("-MF", "-MT", "-MQ", "-MJ"):
-            depends += [word, value]
-        elif word.startswith(("-MF", "-MT", "-MQ")):
-            depends.append(word)
+            self.inputs.append(Input(word, self.language or _language(word)))
+            self.link.append(f"\0{len(self.inputs) - 1}")
+            return
+        steps = (self._whole, self._dependencies, self._architectures, self._one_side, self._link)
+        if not any(step(word, value) for step in steps):
+            self.both += [word, value] if value else [word]
+            if word in BOTH_STEPS or word.startswith(BOTH_STEPS_PREFIXES):
+                self.link.append(word)
+
+    def _whole(self, word: str, value: str) -> bool:
+        """What concerns the command as a whole; some of it is said again to other steps."""
+        if word == "-o" or (word.startswith("-o") and not word.startswith("-objc")):
+            self.settings["output"] = value or word[2:]
         elif word == "-x" or (word.startswith("-x") and len(word) > 2):
             chosen = value or word[2:]
-            language = {"none": "", "cu": "hip", "cuda": "hip"}.get(chosen, chosen)
-        elif word in ("--offload-arch", "--amdgpu-target"):
-            archs += value.split(",")
-        elif word.startswith(("--offload-arch=", "--amdgpu-target=")):
-            archs += word.partition("=")[2].split(",")
-        elif word.startswith("--no-offload-arch="):
-            gone = word.partition("=")[2].split(",")
-            archs = [] if "all" in gone else [arch for arch in archs if arch not in gone]
-        elif word in ("--offload-device-only", "--cuda-device-only"):
-            command = replace(command, side="device")
-        elif word in ("--offload-host-only", "--cuda-host-only"):
-            command = replace(command, side="host")
-        elif word == "--offload-host-device":
-            command = replace(command, side="both")
-        elif word == "--genco":
-            command = replace(command, genco=True, side="device")
-        elif word == "--no-gpu-bundle-output":
-            command = replace(command, bundle_output=False)
-        elif word == "-no-hip-rt":
-            command = replace(command, runtime=False)
-        elif word == "-fgpu-rdc":
-            command = replace(command, rdc=True)
-        elif word == "--emit-static-lib":
-            command = replace(command, static_library=True)
-        elif word == "-emit-llvm":
-            command = replace(command, emit_llvm=True)
-        elif word in ("-save-temps", "--save-temps", "-save-temps=cwd", "--save-temps=cwd"):
-            command = replace(command, save_temps="cwd")
-        elif word in ("-save-temps=obj", "--save-temps=obj"):
-            command = replace(command, save_temps="obj")
-        elif word == "-v":
-            command = replace(command, verbose=True)
-        elif word == "-###":
-            command = replace(command, verbose=True, dry_run=True)
+            self.language = {"none": "", "cu": "hip", "cuda": "hip"}.get(chosen, chosen)
         elif word.startswith("--rocm-perf-device-lib="):
-            command = replace(command, device_lib=word.partition("=")[2])
+            self.settings["device_lib"] = word.partition("=")[2]
         elif word.startswith("-parallel-jobs="):
-            command = replace(command, jobs=_number(word))
-        elif word in ("--version", "-dumpversion", "-dumpmachine", "--print-targets", "--help",
-                      "-print-search-dirs", "--print-shim-dir", "-print-resource-dir"):  # fmt: skip
-            command = replace(command, question=word)
-        elif word == "-Xarch_host":
-            host.append(value)
-        elif word == "-Xarch_device":
-            device.append(value)
-        elif word.startswith("-Xarch_gfx"):
-            device.append(next(words, ""))
-        elif word == "-Xoffload-linker":
-            next(words, "")
-        elif word in DROPPED or word.startswith(DROPPED_PREFIXES):
-            pass
-        elif word in LINK_WORDS or word.startswith(LINK_PREFIXES) or word in ("-Xlinker", "-rpath"):
-            if word == "-rpath":
-                link.append(f"-Wl,-rpath,{value}")
-            else:
-                link += [word, value] if value else [word]
+            self.settings["jobs"] = _number(word)
+        elif word in SETTINGS:
+            self.settings |= SETTINGS[word]
+            return word not in DEPENDENCY_WORDS
         else:
-            both += [word, value] if value else [word]
-            if word in ("-pthread", "-fopenmp", "-m32", "-m64", "-flto") or word.startswith(
-                (
-                    "-fsanitize",
-                    "-fopenmp",
-                    "--coverage",
-                    "-stdlib=",
-                    "-pg",
-                    "-fprofile",
-                    "--sysroot=",
-                )
-            ):
-                link.append(word)
-    if command.genco and command.stage == "link":
-        command = replace(command, stage="object")
-    return replace(
-        command,
-        inputs=tuple(inputs),
-        archs=tuple(dict.fromkeys(arch for arch in archs if arch)),
-        compile_flags=tuple(both),
-        host_flags=tuple(host),
-        device_flags=tuple(device),
-        dependency_flags=tuple(depends),
-        link_line=tuple(link),
-    )
+            return False
+        return True
+
+    def _dependencies(self, word: str, value: str) -> bool:
+        mine = word in DEPENDENCY_WORDS or word.startswith(("-MF", "-MT", "-MQ")) or word == "-MJ"
+        if mine:
+            self.depends += [word, value] if value else [word]
+        return mine
+
+    def _architectures(self, word: str, value: str) -> bool:
+        name, _, given = word.partition("=")
+        names = (value or given).split(",")
+        if name in ("--offload-arch", "--amdgpu-target"):
+            self.archs += names
+        elif name == "--no-offload-arch":
+            self.archs = [] if "all" in names else [a for a in self.archs if a not in names]
+        else:
+            return False
+        return True
+
+    def _one_side(self, word: str, value: str) -> bool:
+        if word == "-Xarch_host":
+            self.host.append(value)
+        elif word == "-Xarch_device" or word.startswith("-Xarch_gfx"):
+            self.device.append(value)
+        else:
+            return (
+                word == "-Xoffload-linker" or word in DROPPED or word.startswith(DROPPED_PREFIXES)
+            )
+        return True
+
+    def _link(self, word: str, value: str) -> bool:
+        if word == "-rpath":
+            self.link.append(f"-Wl,-rpath,{value}")
+        elif word in LINK_WORDS or word.startswith(LINK_PREFIXES) or word == "-Xlinker":
+            self.link += [word, value] if value else [word]
+        else:
+            return False
+        return True
+
+    def command(self) -> Command:
+        found = Command(
+            **self.settings,
+            inputs=tuple(self.inputs),
+            archs=tuple(dict.fromkeys(arch for arch in self.archs if arch)),
+            compile_flags=tuple(self.both),
+            host_flags=tuple(self.host),
+            device_flags=tuple(self.device),
+            dependency_flags=tuple(self.depends),
+            link_line=tuple(self.link),
+        )
+        return replace(found, stage="object") if found.genco and found.stage == "link" else found
 
 
 def _language(path: str) -> str:

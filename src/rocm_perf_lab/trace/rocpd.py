@@ -7,6 +7,7 @@ releases and are never used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from rocm_perf_lab.trace import handles, rocpd_info
 from rocm_perf_lab.trace.assemble import Columns, Measured, Raw, assemble
 from rocm_perf_lab.trace.columns import MISSING, int_column, ordinary_text, positions, ranks
 from rocm_perf_lab.trace.describe import fractions, json_object
-from rocm_perf_lab.trace.model import FloatColumn, IntColumn, Source, Trace
+from rocm_perf_lab.trace.model import Agent, FloatColumn, IntColumn, Source, Trace
 from rocm_perf_lab.trace.rocpd_dataset import PREFIX, Dataset, datasets, joined
 from rocm_perf_lab.trace.sqlite_file import Batch, SqliteFile
 
@@ -58,6 +59,20 @@ def read_rocpd(path: Path) -> list[Trace]:
         return [assemble(_read_dataset(dataset, path)) for dataset in datasets(file)]
 
 
+@dataclass(frozen=True)
+class _Named:
+    """What the tables of operations refer to by id."""
+
+    processes: rocpd_info.Processes
+    agents: rocpd_info.Lookup[Agent]
+    kernels: rocpd_info.Kernels
+    strings: rocpd_info.Lookup[str]
+    events: Columns
+
+    def correlation(self, event_id: IntColumn) -> IntColumn:
+        return _pick(self.events["stack_id"], positions(self.events["id"], event_id))
+
+
 def _read_dataset(data: Dataset, path: Path) -> Raw:
     metadata = _metadata(data)
     version = _schema_version(data, metadata, path)
@@ -70,79 +85,27 @@ def _read_dataset(data: Dataset, path: Path) -> Raw:
     )
     processes = rocpd_info.processes(data, 0)
     _check_recorded(data, len(dispatches["start"]), len(processes.items), path)
-
     agents = rocpd_info.agents(data, processes)
-    kernels = rocpd_info.kernels(data, processes, agents)
-    kernel = kernels.index(dispatches["kernel_id"], data.notes)
-    strings = rocpd_info.strings(data)
-    events = data.integers("event", "id", "category_id", "stack_id")
-
-    def correlation(event_id: IntColumn) -> IntColumn:
-        return _pick(events["stack_id"], positions(events["id"], event_id))
-
-    raw_dispatches = {
-        "process": processes.index(dispatches["pid"]),
-        "kernel": kernel,
-        "agent": agents.index(dispatches["agent_id"]),
-        "queue": dispatches["queue_id"],
-        "stream": dispatches["stream_id"],
-        "thread": dispatches["tid"],
-        "dispatch_id": np.where(
-            dispatches["dispatch_id"] == MISSING, dispatches["id"], dispatches["dispatch_id"]
-        ),
-        "correlation": correlation(dispatches["event_id"]),
-        "start_ns": dispatches["start"],
-        "end_ns": dispatches["end"],
-        "lds_bytes": dispatches["group_segment_size"],
-        "scratch_bytes": dispatches["private_segment_size"],
-        **_graph(dispatches),
-        **{
-            f"{kind}_{axis}": dispatches[f"{kind}_size_{axis}"]
-            for kind in ("workgroup", "grid")
-            for axis in "xyz"
-        },
-    }
-    measured = _measured(data, dispatches["event_id"], events["id"])
-    del dispatches
-
-    copies = data.integers(
-        "memory_copy",
-        *"pid tid start end name_id dst_agent_id src_agent_id size stream_id event_id".split(),
+    named = _Named(
+        processes,
+        agents,
+        rocpd_info.kernels(data, processes, agents),
+        rocpd_info.strings(data),
+        data.integers("event", "id", "category_id", "stack_id"),
     )
-    raw_copies = {
-        "process": processes.index(copies["pid"]),
-        "kind": strings.index(copies["name_id"]),
-        "stream": copies["stream_id"],
-        "thread": copies["tid"],
-        "src_agent": agents.index(copies["src_agent_id"]),
-        "dst_agent": agents.index(copies["dst_agent_id"]),
-        "correlation": correlation(copies["event_id"]),
-        "start_ns": copies["start"],
-        "end_ns": copies["end"],
-        "size_bytes": copies["size"],
-    }
-    regions = _regions(data)
-    event = positions(events["id"], regions["event_id"])
-    raw_regions = {
-        "process": processes.index(regions["pid"]),
-        "thread": regions["tid"],
-        "name": strings.index(regions["name_id"]),
-        "category": strings.index(_pick(events["category_id"], event)),
-        "correlation": _pick(events["stack_id"], event),
-        "start_ns": regions["start"],
-        "end_ns": regions["end"],
-        **_arguments(data, regions["event_id"]),
-    }
+    raw_dispatches = _dispatches(dispatches, named, data.notes)
+    measured = _measured(data, dispatches["event_id"], named.events["id"])
+    del dispatches  # a run of millions of launches is held once
     flag = metadata.get(VIRTUAL_TAG, "").strip().lower()
     return Raw(
         sources=(Source(path, "", "rocpd", version),),
         processes=tuple(processes.items),
         agents=tuple(agents.items),
-        kernels=kernels.items,
-        strings=strings.items,
+        kernels=named.kernels.items,
+        strings=named.strings.items,
         dispatches=raw_dispatches,
-        copies=raw_copies,
-        regions=raw_regions,
+        copies=_copies(data, named),
+        regions=_calls(data, named),
         measured=measured,
         virtual=flag in ("true", "1", "yes"),
         allocated_bytes=_allocated(
@@ -152,6 +115,64 @@ def _read_dataset(data: Dataset, path: Path) -> Raw:
         rocm_version=metadata.get("rocm_version"),
         notes=data.notes,
     )
+
+
+def _dispatches(read: Columns, named: _Named, notes: list[str]) -> Columns:
+    numbered = read["dispatch_id"]
+    return {
+        "process": named.processes.index(read["pid"]),
+        "kernel": named.kernels.index(read["kernel_id"], notes),
+        "agent": named.agents.index(read["agent_id"]),
+        "queue": read["queue_id"],
+        "stream": read["stream_id"],
+        "thread": read["tid"],
+        "dispatch_id": np.where(numbered == MISSING, read["id"], numbered),
+        "correlation": named.correlation(read["event_id"]),
+        "start_ns": read["start"],
+        "end_ns": read["end"],
+        "lds_bytes": read["group_segment_size"],
+        "scratch_bytes": read["private_segment_size"],
+        **_graph(read),
+        **{
+            f"{kind}_{axis}": read[f"{kind}_size_{axis}"]
+            for kind in ("workgroup", "grid")
+            for axis in "xyz"
+        },
+    }
+
+
+def _copies(data: Dataset, named: _Named) -> Columns:
+    read = data.integers(
+        "memory_copy",
+        *"pid tid start end name_id dst_agent_id src_agent_id size stream_id event_id".split(),
+    )
+    return {
+        "process": named.processes.index(read["pid"]),
+        "kind": named.strings.index(read["name_id"]),
+        "stream": read["stream_id"],
+        "thread": read["tid"],
+        "src_agent": named.agents.index(read["src_agent_id"]),
+        "dst_agent": named.agents.index(read["dst_agent_id"]),
+        "correlation": named.correlation(read["event_id"]),
+        "start_ns": read["start"],
+        "end_ns": read["end"],
+        "size_bytes": read["size"],
+    }
+
+
+def _calls(data: Dataset, named: _Named) -> Columns:
+    read = _regions(data)
+    event = positions(named.events["id"], read["event_id"])
+    return {
+        "process": named.processes.index(read["pid"]),
+        "thread": read["tid"],
+        "name": named.strings.index(read["name_id"]),
+        "category": named.strings.index(_pick(named.events["category_id"], event)),
+        "correlation": _pick(named.events["stack_id"], event),
+        "start_ns": read["start"],
+        "end_ns": read["end"],
+        **_arguments(data, read["event_id"]),
+    }
 
 
 def _allocated(data: Dataset, on_gpu: Callable[[IntColumn], Sequence[bool]]) -> int | None:
