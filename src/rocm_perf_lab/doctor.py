@@ -220,14 +220,12 @@ def _clocks() -> Check:
 
 
 def _sandbox() -> Check:
-    kind = sandbox.available()
-    return _check(
-        "sandbox",
-        "ok" if kind != "none" else "warning",
-        kind,
-        "optimize: running proposed code",
-        "install bubblewrap, or use a kernel with Landlock (5.13 or later)",
-    )
+    kind, purpose = sandbox.available(), "optimize: running proposed code"
+    if kind == "none":
+        remedy = "install bubblewrap, or use a kernel with Landlock (5.13 or later)"
+        return _check("sandbox", "warning", kind, purpose, remedy)
+    found = kind if sandbox.processes_bounded() else f"{kind}; {sandbox.UNBOUNDED}"
+    return _check("sandbox", "ok", found, purpose)
 
 
 def _llm(environment: Mapping[str, str]) -> Check:

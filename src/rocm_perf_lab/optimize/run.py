@@ -121,6 +121,8 @@ def _sandbox(asked: Asked, warnings: list[str]) -> sandbox.Kind:
     """Rules only rearrange the user's own text; what others write is never run unconfined."""
     kind = sandbox.available()
     if kind != "none":
+        if not sandbox.processes_bounded():
+            warnings.append(f"the sandbox ({kind}) has a gap here: {sandbox.UNBOUNDED}")
         return kind
     if asked.sandbox and asked.proposer != "rules":
         raise Refused(

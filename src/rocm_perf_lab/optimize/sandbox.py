@@ -2,7 +2,8 @@
 
 Bubblewrap where it works, else Landlock; seccomp and resource limits with both (`confine.py`).
 What can be seen is the same list either way: the system's programs and libraries, this package,
-and the folders named. Time, processes, memory and output are watched from outside.
+and the folders named. Time, processes, memory and output are watched from outside; where the
+kernel lets us make a group for them (`task_group.py`), it refuses processes beyond the limit.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import rocm_perf_lab
 from rocm_perf_lab.device.toolchain import cache_dir, find_toolchain, runtime_library_dir
 from rocm_perf_lab.errors import MissingTool
 from rocm_perf_lab.optimize import confine
+from rocm_perf_lab.optimize.task_group import TaskGroup, task_group, where
 
 Kind = Literal["bubblewrap", "landlock", "none"]
 
@@ -43,6 +45,7 @@ _PASSED = re.compile(
 )
 _SECRET = re.compile(r"token|secret|passw|key|credential|auth", re.IGNORECASE)
 _LOOK_S = 0.05
+UNBOUNDED = "root's processes are only counted from outside, no control group can be made"
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,11 @@ class Limits:
     memory_bytes: int = 16 << 30  # resident, all processes together
     output_bytes: int = 4 << 20
     file_bytes: int = 8 << 30
+
+    @property
+    def tasks(self) -> int:
+        """What the kernel counts: threads as well, of which each core may get some."""
+        return self.processes + 4 * (os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
@@ -109,7 +117,7 @@ class Sandbox:
             "limits": {
                 "CORE": 0,
                 "FSIZE": self.limits.file_bytes,
-                "NPROC": self.limits.processes + _processes_of_user(),
+                "NPROC": self.limits.tasks + _tasks_of_user(),
                 "CPU": int(self.limits.wall_s * (os.cpu_count() or 1)) + 1,
             },
             "landlock": {"readable": [*seen, "/proc"], "writable": [str(self.work)]}
@@ -141,7 +149,10 @@ class Sandbox:
         """Run to the end or to a limit. Raises MissingTool if it could not be confined."""
         place = cwd or self.work
         words = self.wrap(command, place)
-        ended = _watch(words, self.environment(extra), self.limits, wall_s, place)
+        with task_group(self.limits.tasks) as group:
+            if group is not None:
+                words = group.joined(words)
+            ended = _watch(words, self.environment(extra), self.limits, wall_s, place, group)
         if ended.exit_code == confine.EXIT_CANNOT_CONFINE and self.kind != "none":
             raise MissingTool(f"the sandbox does not work here: {ended.output.strip()[:300]}")
         return ended
@@ -183,14 +194,21 @@ def _own() -> tuple[Path, ...]:
     return tuple(sorted(path for path in found if path != Path("/")))
 
 
-def _processes_of_user() -> int:
-    """NPROC counts every process of the user, not only ours."""
+def _tasks_of_user() -> int:
+    """NPROC counts every task of the user, not only ours."""
     user, count = os.geteuid(), 0
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                count += entry.stat().st_uid == user
+                if entry.stat().st_uid == user:
+                    count += sum(1 for _ in os.scandir(f"{entry.path}/task"))
     return count
+
+
+def processes_bounded() -> bool:
+    """Whether the kernel holds a program to its number of processes. RLIMIT_NPROC does for users,
+    not for root: where no group can be made, a fast fork bomb of root's may outrun the watch."""
+    return os.geteuid() != 0 or where(0) is not None
 
 
 # ---- the watch
@@ -202,6 +220,7 @@ def _watch(
     limits: Limits,
     wall_s: float | None,
     cwd: Path,
+    group: TaskGroup | None = None,
 ) -> Ended:
     allowed_s = limits.wall_s if wall_s is None else min(wall_s, limits.wall_s)
     started = time.monotonic()
@@ -223,7 +242,7 @@ def _watch(
             elif len(output) > limits.output_bytes:
                 reason = f"it printed more than {limits.output_bytes >> 10} KiB"
             elif not data:
-                reason = _too_large(process.pid, limits)
+                reason = _too_large(process.pid, limits, group)
             if reason:
                 break
     finally:
@@ -255,9 +274,9 @@ def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
             yield data
 
 
-def _too_large(root: int, limits: Limits) -> str | None:
+def _too_large(root: int, limits: Limits, group: TaskGroup | None) -> str | None:
     pids = descendants(root)
-    if len(pids) > limits.processes:
+    if len(pids) > limits.processes or (group is not None and group.refused()):
         return f"it started more than {limits.processes} processes"
     page, memory = os.sysconf("SC_PAGE_SIZE"), 0
     for pid in pids:
