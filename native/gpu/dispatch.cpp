@@ -283,15 +283,14 @@ DispatchResult Dispatcher::run_timed(Launch launch) {
 void Dispatcher::streamed(uint64_t at, uint64_t bytes) {
   std::lock_guard serial(models_.mutex);
   durations_.other_traffic(at, bytes);
-  TagCache* mall = models_.device_state.mall.get();
+  InfinityCache* mall = models_.device_state.mall.get();
   if (!mall || !bytes) return;
   const auto memory = memory_.snapshot();
   Addresses& addresses = models_.device_state.addresses;
   addresses.learn(*memory);
   const uint64_t begin = addresses.canonical(at, *memory);
   for (uint64_t line = begin / kLineBytes; line <= (begin + bytes - 1) / kLineBytes; ++line) {
-    const TagCache::Found found = mall->find(mall_set(uint32_t(line), mall->sets()), uint32_t(line));
-    if (!found.hit) mall->place(found.at, uint32_t(line));
+    mall->enter(uint32_t(line), 3, 1);
   }
 }
 

@@ -18,7 +18,7 @@ PROGRAMS = REPOSITORY / "tests" / "native" / "hip"
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_virtual_gpu()
     folder = tmp_path_factory.mktemp("modelled")
-    for name in ("modelled_benchmark", "modelled_clocks", "modelled_order"):
+    for name in ("modelled_benchmark", "modelled_caches", "modelled_clocks", "modelled_order"):
         hipcc("-O2", "-I", PROGRAMS, PROGRAMS / f"{name}.hip", "-o", folder / name)
     return folder
 
@@ -69,6 +69,20 @@ def test_the_order_of_streams_decides_what_overlaps(built: Path) -> None:
     assert told["memset"] * 1000 == pytest.approx(size / rate["FILL"], rel=0.4)
     assert told["to_device"] * 1000 == pytest.approx(size / rate["H2D"], rel=0.05)
     assert told["on_device"] * 1000 == pytest.approx(size / 2 / rate["D2D"], rel=0.4)
+
+
+def test_the_infinity_cache_holds_what_was_used_last(built: Path) -> None:
+    """256 MiB of it, whatever part of the dispatches was simulated."""
+    told = {name: rate for name, (rate,) in modelled(built / "modelled_caches").items()}
+    cold, warm = told["half_first"], told["half_after_small"]
+    assert warm > 1.25 * cold
+    for held in ("half_after_small_many_times", "half_after_quarter"):
+        assert told[held] == pytest.approx(warm, rel=0.02), held
+    assert told["quarter_after_half"] > 1.15 * told["quarter_first"]
+    for gone in ("half_after_most", "all_again"):
+        first = "all_first" if gone == "all_again" else "half_first"
+        assert told[gone] == pytest.approx(told[first], rel=0.03), gone
+    assert told["small_after_most_and_half"] < 1.1 * told["small_first"]
 
 
 def test_what_kind_of_time_it_is_is_said_once(built: Path) -> None:

@@ -14,10 +14,12 @@ class TagCache {
   struct Found {
     uint32_t at;
     bool hit;
+    uint32_t before = 0;  // time of a hit line's last use
   };
 
-  TagCache(uint32_t sets, uint32_t ways)
-      : sets_(sets), ways_(ways), tags_(size_t(sets) * ways, kNone), used_(tags_.size()), filled_(sets) {}
+  // `step`: how far a use moves the clock; with 0 only set_time() does.
+  TagCache(uint32_t sets, uint32_t ways, uint32_t step = 1)
+      : sets_(sets), ways_(ways), step_(step), tags_(size_t(sets) * ways, kNone), used_(tags_.size()), filled_(sets) {}
 
   // Where the line is, made most recent; or the least recent place of its set, still holding what
   // it held: the caller looks at it and calls place().
@@ -28,8 +30,9 @@ class TagCache {
     uint32_t at = kNone;
     for (uint32_t w = 0; w < filled; ++w) at = tags[w] == line ? w : at;
     if (at != kNone) {
-      used_[from + at] = ++clock_;
-      return {uint32_t(from + at), true};
+      const uint32_t before = used_[from + at];
+      used_[from + at] = clock_ += step_;
+      return {uint32_t(from + at), true, before};
     }
     if (filled < ways_) return {uint32_t(from + filled), false};
     const uint32_t* used = &used_[from];
@@ -41,21 +44,20 @@ class TagCache {
     }
     return {uint32_t(from + oldest), false};
   }
-  // Whether it is there and was used within the last `window` uses of the cache.
-  bool holds(uint32_t set, uint32_t line, uint32_t window) const {
+  // When it was last used, 0 where it is not there; changes nothing.
+  uint32_t last_use(uint32_t set, uint32_t line) const {
     const size_t from = size_t(set) * ways_;
     const uint32_t* tags = &tags_[from];
     uint32_t at = kNone;
     for (uint32_t w = 0; w < filled_[set]; ++w) at = tags[w] == line ? w : at;
-    return at != kNone && clock_ - used_[from + at] <= window;
+    return at == kNone ? 0 : used_[from + at];
   }
   void place(uint32_t at, uint32_t line) {
     if (tags_[at] == kNone && filled_[at / ways_]++ == 0) touched_.push_back(at / ways_);
     tags_[at] = line;
-    used_[at] = ++clock_;
+    used_[at] = clock_ += step_;
   }
-  // Lets time pass without a use.
-  void tick() { ++clock_; }
+  void set_time(uint32_t now) { clock_ = now; }
   void prefetch(uint32_t set) const {
     __builtin_prefetch(&tags_[size_t(set) * ways_]);
     __builtin_prefetch(&used_[size_t(set) * ways_]);
@@ -78,13 +80,14 @@ class TagCache {
     clock_ = 0;
   }
   uint32_t tag(uint32_t at) const { return tags_[at]; }
+  uint32_t used(uint32_t at) const { return used_[at]; }
   uint32_t sets() const { return sets_; }
   uint32_t size() const { return uint32_t(tags_.size()); }
   uint32_t ways() const { return ways_; }
   uint32_t filled(uint32_t set) const { return filled_[set]; }
 
  private:
-  uint32_t sets_, ways_;
+  uint32_t sets_, ways_, step_;
   std::vector<uint32_t> tags_, used_;
   std::vector<uint8_t> filled_;  // ways of a set in use, the first ones
   std::vector<uint32_t> touched_;

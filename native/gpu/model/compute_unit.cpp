@@ -7,6 +7,8 @@ namespace gpu {
 namespace {
 
 constexpr uint64_t kQuad = 4;  // a SIMD's turn: the schedulers of a compute unit go round its four SIMDs
+// Latencies were measured up to the first use, which s_waitcnt holds back a turn.
+uint64_t until_wait(uint64_t latency) { return latency - kQuad; }
 enum Category : uint8_t {
   kSmem = 1,
   kSalu = 2,
@@ -271,8 +273,7 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
   ta_free_ = begin + cycles;
   counts.ta_busy += cycles;
   counts.tcp_accesses += header.accesses;
-  // Latencies were measured up to the first use, which s_waitcnt holds back four cycles.
-  const uint64_t l1_latency = parameters_.l1_latency - kQuad;
+  const uint64_t l1_latency = until_wait(parameters_.l1_latency);
   uint64_t done = begin + l1_latency;
   ++counts.td_loads;  // the data unit counts every instruction as a load (vcopy)
   if (header.atomic) ++counts.td_atomics;
@@ -381,13 +382,13 @@ void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
       next = issue + kQuad;
       ++counts.active_scalar;
       category = kSmem;
-      uint64_t done = issue + parameters_.scalar_latency;
+      uint64_t done = issue + until_wait(parameters_.scalar_latency);
       if (word & kHasData) {
         const MemHeader header = std::bit_cast<MemHeader>(*wave.data++);
         for (uint32_t k = 0; k < header.lines; ++k) {
           const uint64_t line = *wave.data++;
           if (header.write) memory_.scalar_write(sqc_, line, issue);
-          else done = std::max(done, memory_.scalar_read(sqc_, line, issue, header.bytes_per_lane / 4u));
+          else done = std::max(done, until_wait(memory_.scalar_read(sqc_, line, issue, header.bytes_per_lane / 4u)));
         }
       }
       if (s.cls == InstClass::SMEM_TIME) wave.trace->clocks.push_back(issue);
@@ -438,8 +439,8 @@ void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
                                                                          : header.lds_passes * 4u);
       const uint64_t begin = std::max(issue, lds_free_);
       lds_free_ = begin + header.lds_passes + conflicts;
-      const uint64_t done =
-          begin + parameters_.lds_latency + header.lds_passes - std::min<uint64_t>(2, header.lds_passes) + conflicts;
+      const uint64_t done = begin + until_wait(parameters_.lds_latency) + header.lds_passes -
+                            std::min<uint64_t>(2, header.lds_passes) + conflicts;
       if (word & kHasData) {
         counts.lds_active += header.lds_passes + header.lds_conflicts;
         counts.lds_conflicts += header.lds_conflicts;

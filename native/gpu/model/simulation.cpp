@@ -20,8 +20,6 @@ class XccSimulation {
     const uint32_t engines = engines_per_xcc(input.device), all = cus_per_xcc(input.device);
     const uint32_t count = input.compute_units[xcc];
     share_ = double(count) / all;
-    if (input.traffic_share < 1)
-      mall_window_ = uint32_t(std::max(1.0, double(input.device.l3_bytes) / 64 * input.traffic_share));
     source_.groups = input.groups[xcc];
     // Where some of the compute units are simulated they get their part of what is started.
     source_.launch_cycles = input.parameters.wave_launch_cycles / share_;
@@ -61,7 +59,7 @@ class XccSimulation {
   }
 
   void run(uint64_t start, uint64_t end) {
-    memory_.quantum(start, input_.active_xccs, share_, mall_window_);
+    memory_.quantum(start, input_.active_xccs, share_);
     for (auto& cu : cus)
       if (cu->next() < end) cu->run(end, source_);
     if (!exhausted && source_.next == source_.groups.size()) {
@@ -78,19 +76,14 @@ class XccSimulation {
   XccMemory& memory_;
   WorkSource source_;
   double share_ = 1;
-  uint32_t mall_window_ = ~0u;
 };
 
 // Lines that left the XCDs in a quantum, in the order of the XCDs.
-void enter(TagCache& mall, const std::vector<FabricRequest>& requests) {
+void enter(InfinityCache& mall, const std::vector<FabricRequest>& requests, double weight) {
   constexpr size_t kAhead = 8;
   for (size_t i = 0; i < requests.size(); ++i) {
-    if (i + kAhead < requests.size()) mall.prefetch(mall_set(requests[i + kAhead].line, mall.sets()));
-    const FabricRequest& request = requests[i];
-    const TagCache::Found found = mall.find(mall_set(request.line, mall.sets()), request.line);
-    if (!found.hit) mall.place(found.at, request.line);
-    // Time there is traffic in units of 64 bytes: XCDs that take half of a line each leave room for others.
-    if (request.bytes > 64) mall.tick();
+    if (i + kAhead < requests.size()) mall.prefetch(requests[i + kAhead].line);
+    mall.enter(requests[i].line, requests[i].halves, weight);
   }
 }
 
@@ -101,8 +94,9 @@ SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
   if (state.memory.size() != xccs) state.memory.resize(xccs);
   state.units.resize(size_t{xccs} * cus_per_xcc(input.device));
   if (!state.mall && input.device.l3_bytes)
-    state.mall = std::make_unique<TagCache>(uint32_t(input.device.l3_bytes / kLineBytes / input.parameters.mall_ways),
-                                            input.parameters.mall_ways);
+    state.mall =
+        std::make_unique<InfinityCache>(input.device.l3_bytes, uint32_t(kLineBytes), input.parameters.mall_ways);
+  const double weight = 1 / input.traffic_share;  // of a simulated line
 
   std::vector<std::unique_ptr<XccSimulation>> running(xccs);
   std::vector<uint32_t> used;
@@ -130,7 +124,7 @@ SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
   };
   auto merge = [&]() noexcept {
     if (state.mall)
-      for (uint32_t x : used) enter(*state.mall, state.memory[x]->fabric);
+      for (uint32_t x : used) enter(*state.mall, state.memory[x]->fabric, weight);
     plan();
   };
   plan();
@@ -172,7 +166,7 @@ SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
     out.exhausted_steps = running[x]->exhausted_steps;
     if (!input.parameters.l2_kept_between_dispatches) {
       out.write_back = memory.write_back();
-      if (state.mall) enter(*state.mall, memory.fabric);
+      if (state.mall) enter(*state.mall, memory.fabric, weight);
     }
     out.channels = memory.channels;
     out.sqcs = memory.sqcs;

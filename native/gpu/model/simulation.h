@@ -11,7 +11,7 @@ namespace gpu {
 // What stays in a device between dispatches.
 struct DeviceState {
   Addresses addresses;
-  std::unique_ptr<TagCache> mall;                  // where the device has one
+  std::unique_ptr<InfinityCache> mall;             // where the device has one
   std::vector<std::unique_ptr<XccMemory>> memory;  // per XCD, made when first used
   std::vector<std::unique_ptr<CuStorage>> units;   // per compute unit, the same
 };

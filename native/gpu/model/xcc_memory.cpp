@@ -11,7 +11,7 @@ uint64_t service_of(double bytes, double per_clock) { return uint64_t(bytes * (1
 
 }  // namespace
 
-XccMemory::XccMemory(const DeviceModel& device, const Parameters& p, const TagCache* mall)
+XccMemory::XccMemory(const DeviceModel& device, const Parameters& p, const InfinityCache* mall)
     : channels(p.l2_channels),
       sqcs(p.sqcs_per_xcc),
       device_(device),
@@ -31,8 +31,7 @@ XccMemory::XccMemory(const DeviceModel& device, const Parameters& p, const TagCa
   }
 }
 
-void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, uint32_t mall_window) {
-  mall_window_ = mall_window;
+void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share) {
   read_service_ = service_of(kLineBytes, parameters_.l2_channel_bytes_per_clock * share);
   write_service_ = service_of(kLineBytes, parameters_.l2_channel_write_bytes_per_clock * share);
   const double link = bytes_per_clock(parameters_.xcc_fabric_gbps, device_);
@@ -78,7 +77,7 @@ void XccMemory::evict(uint32_t at, uint32_t channel, bool end) {
     if (state & (kFullLow << half)) ++count.ea_write_64;
     if (!end) leave(l2_.tag(at), 64);
   }
-  if (!end) fabric.push_back({l2_.tag(at), 64u * uint32_t(__builtin_popcount(state & (kDirtyLow | kDirtyHigh)))});
+  if (!end) fabric.push_back({l2_.tag(at), uint32_t(state & (kDirtyLow | kDirtyHigh)) / kDirtyLow});
 }
 
 // A write that the Infinity Cache does not hold yet makes room there, in the end in HBM.
@@ -89,9 +88,9 @@ uint64_t XccMemory::leave(uint32_t tag, uint32_t bytes) {
   return (held ? mall_write_service_ : hbm_service_) * bytes / kLineBytes;
 }
 
-uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel) {
-  const uint32_t tag = short_line(line);
-  fabric.push_back({tag, bytes});
+uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t halves, uint32_t channel) {
+  const uint32_t tag = short_line(line), bytes = 64u * uint32_t(__builtin_popcount(halves));
+  fabric.push_back({tag, halves});
   uint64_t extra = mall_pipe_.delay(time, mall_service_ * bytes / kLineBytes);
   if (in_mall(tag)) {
     ++mall_hits;
@@ -137,15 +136,15 @@ uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves
   const uint8_t missing = uint8_t(want & ~(state_[at] & 3));
   // What leaves the XCD is the halves asked for, though the line counts as whole afterwards: a
   // chase sees lines of 128 bytes, while kernels of 64-byte rows pay for 64.
-  const uint32_t halves_out = uint32_t(__builtin_popcount(missing & halves ? missing & halves : missing));
+  const uint32_t halves_out = missing & halves ? missing & halves : missing;
   if (parameters_.l1_request_bytes == kLineBytes) {
     ++count.ea_read;
-    if (halves_out == 2) ++count.ea_read_128;
+    if (halves_out == 3) ++count.ea_read_128;
   } else {
-    count.ea_read += halves_out;
+    count.ea_read += uint32_t(__builtin_popcount(halves_out));
   }
   state_[at] |= want;
-  const uint64_t back = time + latency + out(line, time + latency, 64 * halves_out, channel);
+  const uint64_t back = time + latency + out(line, time + latency, halves_out, channel);
   ready_[at] = back;
   return back;
 }
@@ -204,7 +203,7 @@ uint64_t XccMemory::atomic(uint64_t line_and_flags, uint64_t time, uint32_t lane
     ++count.ea_read;
     if (parameters_.l1_request_bytes == kLineBytes) ++count.ea_read_128;
     state_[at] |= 3;
-    ready_[at] = time + latency + out(line, time + latency, 128, channel);
+    ready_[at] = time + latency + out(line, time + latency, 3, channel);
   }
   state_[at] |= uint8_t(want << 2 | want << 4);
   return std::max(time + latency, ready_[at]);
@@ -270,15 +269,14 @@ uint64_t XccMemory::write_back() {
   for (size_t i = 0; i < sets.size(); ++i) {
     if (mall_ && i + 1 < sets.size())
       for (uint32_t at = sets[i + 1] * ways; at < (sets[i + 1] + 1) * ways; ++at)
-        if (state_[at] & (kDirtyLow | kDirtyHigh)) mall_->prefetch(mall_set(l2_.tag(at)));
+        if (state_[at] & (kDirtyLow | kDirtyHigh)) mall_->prefetch(l2_.tag(at));
     for (uint32_t at = sets[i] * ways; at < (sets[i] + 1) * ways; ++at) {
       const uint8_t dirty = state_[at] & (kDirtyLow | kDirtyHigh);
       if (!dirty || l2_.tag(at) == TagCache::kNone) continue;
       evict(at, sets[i] / sets_per_channel_, true);
-      const uint32_t bytes = 64u * uint32_t(__builtin_popcount(dirty));
-      work += leave(l2_.tag(at), bytes);
+      work += leave(l2_.tag(at), 64u * uint32_t(__builtin_popcount(dirty)));
       state_[at] &= uint8_t(~(kDirtyLow | kDirtyHigh | kFullLow | kFullHigh));
-      fabric.push_back({l2_.tag(at), bytes});
+      fabric.push_back({l2_.tag(at), dirty / uint32_t(kDirtyLow)});
     }
   }
   return work >> FluidPipe::kShift;

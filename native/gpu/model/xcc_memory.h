@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "cache.h"
 #include "gpu.h"
+#include "infinity_cache.h"
 #include "model_parameters.h"
 #include "trace.h"
 
@@ -45,25 +45,22 @@ class FluidPipe {
 // Lines on their way out of an XCD in one quantum, to be entered into the Infinity Cache.
 struct FabricRequest {
   uint32_t line;
-  uint32_t bytes;
+  uint32_t halves;
 };
-
-inline uint32_t mall_set(uint32_t line, uint32_t sets) { return (line ^ line >> 11) & (sets - 1); }
 
 class XccMemory {
  public:
-  XccMemory(const DeviceModel& device, const Parameters& parameters, const TagCache* mall);
+  XccMemory(const DeviceModel& device, const Parameters& parameters, const InfinityCache* mall);
 
-  // `share`: the part of the XCD's compute units that is simulated; `mall_window`: how many 64 bytes
-  // of traffic back the Infinity Cache reaches, less than its size where not all is simulated.
-  void quantum(uint64_t start, uint32_t active_xccs, double share, uint32_t mall_window);
+  // `share`: the part of the XCD's compute units that is simulated.
+  void quantum(uint64_t start, uint32_t active_xccs, double share);
   // A request of the L1 (128 or 64 bytes) or of an SQC (64 bytes); the cycle its data is back,
   // less the latency of a hit in the L1.
   uint64_t read(uint64_t line_and_flags, uint64_t time, uint32_t halves, bool scalar);
   // The host's caches warmed for a line about to be asked for.
   void prefetch(uint64_t line) const {
     l2_.prefetch(set_of(line, channel_of(line)));
-    if (mall_) mall_->prefetch(mall_set(uint32_t(line / kLineBytes)));
+    if (mall_) mall_->prefetch(uint32_t(line / kLineBytes));
   }
   uint64_t write(uint64_t line_and_flags, uint64_t time);  // the cycle of the acknowledgement
   uint64_t atomic(uint64_t line_and_flags, uint64_t time, uint32_t lanes);
@@ -91,9 +88,8 @@ class XccMemory {
     return channel * sets_per_channel_ + (uint32_t((line >> 7 & 1) | folded << 1) & (sets_per_channel_ - 1));
   }
   uint32_t entry_for(uint64_t line, uint32_t channel, bool& hit);
-  uint64_t out(uint64_t line, uint64_t time, uint32_t bytes, uint32_t channel);  // extra latency of a read
-  bool in_mall(uint32_t tag) const { return mall_ && mall_->holds(mall_set(tag), tag, mall_window_); }
-  uint32_t mall_set(uint32_t line) const { return gpu::mall_set(line, mall_->sets()); }
+  uint64_t out(uint64_t line, uint64_t time, uint32_t halves, uint32_t channel);  // extra latency of a read
+  bool in_mall(uint32_t tag) const { return mall_ && mall_->holds(tag); }
   // What a request adds that goes to the host's memory, over a link with two lanes.
   uint64_t to_host(FluidPipe& lane, uint64_t time, uint32_t halves);
   uint64_t leave(uint32_t tag, uint32_t bytes);  // the time a write takes on its way out, 1/256 cycles
@@ -101,7 +97,7 @@ class XccMemory {
 
   const DeviceModel& device_;
   const Parameters& parameters_;
-  const TagCache* mall_;
+  const InfinityCache* mall_;
   const uint32_t sets_per_channel_;
   TagCache l2_;
   std::vector<uint8_t> state_;
@@ -109,7 +105,6 @@ class XccMemory {
   std::vector<FluidPipe> channel_pipes_;
   std::vector<FluidPipe> scalar_pipes_;
   FluidPipe mall_pipe_, hbm_pipe_, host_in_, host_out_;
-  uint32_t mall_window_ = ~0u;
   uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, mall_write_service_ = 0, hbm_service_ = 0,
            host_service_ = 0;  // of 128 bytes
   struct SmallCache {

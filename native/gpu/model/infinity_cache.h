@@ -1,0 +1,77 @@
+// The Infinity Cache: keeps its contents between dispatches, of which some are simulated only in part.
+#pragma once
+
+#include <deque>
+
+#include "cache.h"
+
+namespace gpu {
+
+// A line that is simulated stands for `weight` lines of the dispatch, so what the cache holds is
+// counted in bytes and not in places: lines used one after the other form an epoch, and a line is
+// held while its epoch and the newer ones are no larger than the cache. A line used again moves to
+// the newest epoch, so that reading some lines over and over pushes out nothing else.
+class InfinityCache {
+ public:
+  InfinityCache(uint64_t bytes, uint32_t line_bytes, uint32_t ways)
+      : tags_(uint32_t(bytes / line_bytes / ways), ways, 0),
+        halves_(tags_.size()),
+        capacity_(double(bytes)),
+        half_(line_bytes / 2.0) {
+    epochs_.push_back({});
+    tags_.set_time(first_);
+  }
+
+  bool holds(uint32_t line) const { return tags_.last_use(set(line), line) >= first_; }
+  void prefetch(uint32_t line) const { tags_.prefetch(set(line)); }
+  // Some of the halves of a line pass from or to an XCD.
+  void enter(uint32_t line, uint32_t halves, double weight) {
+    begin_epoch(weight);
+    const TagCache::Found found = tags_.find(set(line), line);
+    if (found.hit && found.before >= first_) {
+      take_out(found.before, halves_[found.at]);
+      halves |= halves_[found.at];
+    } else if (!found.hit) {
+      if (const uint32_t used = tags_.used(found.at); used >= first_) take_out(used, halves_[found.at]);
+      tags_.place(found.at, line);
+    }
+    halves_[found.at] = uint8_t(halves);
+    const double bytes = half_ * __builtin_popcount(halves) * weight;
+    epochs_.back().bytes += bytes;
+    held_ += bytes;
+    for (; held_ - epochs_.front().bytes >= capacity_ && epochs_.size() > 1; ++first_) {
+      held_ -= epochs_.front().bytes;
+      epochs_.pop_front();
+    }
+  }
+
+ private:
+  struct Epoch {
+    double bytes = 0, weight = 1;
+  };
+  static constexpr double kEpochs = 64;  // of a full cache
+
+  uint32_t set(uint32_t line) const { return (line ^ line >> 11) & (tags_.sets() - 1); }
+  void begin_epoch(double weight) {
+    if (epochs_.back().bytes >= capacity_ / kEpochs || (epochs_.back().weight != weight && epochs_.back().bytes > 0)) {
+      epochs_.push_back({});
+      tags_.set_time(first_ + uint32_t(epochs_.size()) - 1);
+    }
+    epochs_.back().weight = weight;
+  }
+  void take_out(uint32_t time, uint32_t halves) {
+    Epoch& epoch = epochs_[time - first_];
+    const double bytes = half_ * __builtin_popcount(halves) * epoch.weight;
+    epoch.bytes -= bytes;
+    held_ -= bytes;
+  }
+
+  TagCache tags_;  // a line's time is its epoch
+  std::vector<uint8_t> halves_;
+  const double capacity_, half_;
+  double held_ = 0;
+  std::deque<Epoch> epochs_;  // those still held
+  uint32_t first_ = 1;        // the number of the oldest
+};
+
+}  // namespace gpu
