@@ -29,6 +29,8 @@ struct DeviceModel {
 };
 const std::vector<DeviceModel>& models();
 const DeviceModel* find_model(std::string_view name);  // nullptr if unknown
+// The architecture of a GPU that is described but whose code is not executed here, or nullptr.
+const char* not_executed(std::string_view name);
 
 struct KernelSymbol {
   std::string name;          // without ".kd"

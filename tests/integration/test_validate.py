@@ -47,8 +47,26 @@ def test_bad_input_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "zero.csv").write_text("kernel_name,problem_size,min_ms\nrelu,1024,0\n")
     done = rocm_perf("device", "validate", "--times", "zero.csv", cwd=tmp_path)
     assert done.returncode == 3 and "no possible size or time" in done.stderr
-    done = rocm_perf("device", "validate", "--device", "virtual:mi250x", cwd=tmp_path)
-    assert done.returncode == 2 and "no published numbers" in done.stderr
+    done = rocm_perf("device", "validate", "--device", "virtual:mi300x,virtual:mi210", cwd=tmp_path)
+    assert done.returncode == 2 and "not one virtual device" in done.stderr
+
+
+def test_a_device_of_which_nothing_is_published_is_said_to_be_unvalidated(tmp_path: Path) -> None:
+    done = rocm_perf("device", "validate", "--device", "virtual:mi325x", cwd=tmp_path)
+    assert done.returncode == 0 and "no published numbers" in done.stdout
+    done = rocm_perf("device", "validate", "--device", "virtual:mi325x", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["ok"] is None
+
+
+@pytest.mark.parametrize("device", ["virtual:mi210", "virtual:mi250x"])
+def test_gfx90a_is_within_the_documented_bounds(device: str, tmp_path: Path) -> None:
+    need_virtual_gpu()
+    words = ("device", "validate", "--quick", "--device", device, "--json")
+    done = rocm_perf(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = json.loads(done.stdout)["lines"]
+    assert {line["name"] for line in lines} <= {*probes.published_of(device)}
+    assert len(lines) >= 4 and all(line["ok"] for line in lines)
 
 
 def test_without_a_compiler_it_is_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +92,7 @@ def test_only_what_is_published_of_a_device_is_compared() -> None:
     text = "".join(f"{name} 1\n" for name in published()["probes"])
     assert len(compare(text, "virtual:mi300x")) == len(published()["probes"])
     assert "hbm" not in [line.name for line in compare(text, "virtual:mi300a")]
-    assert known("virtual") == probes.DEVICES[0]
+    assert known("virtual") == "virtual:mi300x"
 
 
 def test_the_device_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +105,8 @@ def test_the_device_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_every_published_number_says_where_it_comes_from() -> None:
     sources = published()["sources"]
-    for name, entry in published()["probes"].items():
-        assert entry["source"] in sources and entry["measured"] and entry["bound_percent"], name
-        assert set(entry.get("devices", probes.DEVICES)) <= set(probes.DEVICES), name
+    for device in (*probes.ALIKE, *published()["devices"]):
+        for name, entry in probes.published_of(device).items():
+            assert entry["source"] in sources and entry["measured"] and entry["bound_percent"], name
+            assert entry["words"] and entry["unit"] is not None, name
+            assert set(entry.get("devices", probes.ALIKE)) <= set(probes.ALIKE), name

@@ -13,6 +13,7 @@ from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.modelled_error import error_class, run_error_class
 from rocm_perf_lab.analyze.roofline import KernelRoofline, Level
 from rocm_perf_lab.analyze.rules import LABELS, Label
+from rocm_perf_lab.arch.load import files, products
 from rocm_perf_lab.arch.model_error import ErrorClass, model_errors
 from rocm_perf_lab.report.run_page import Pages, render
 from rocm_perf_lab.report.text import summary
@@ -91,9 +92,20 @@ def test_a_class_has_figures_or_a_reason() -> None:
 
 
 def test_nothing_is_claimed_of_a_gpu_whose_times_were_not_compared() -> None:
-    other = model_errors().of("memory", "gfx90a")
-    assert not other.validated and other.typical is None and "gfx90a" in (other.reason or "")
-    assert model_errors().of("memory", "gfx942").validated
+    errors = model_errors()
+    for product in ("MI325X", "MI210"):
+        other = errors.of("memory", product)
+        assert not other.validated and other.typical is None and product in (other.reason or "")
+    assert errors.of("memory", "MI300X").validated
+    one = errors.of("memory", "MI250X GCD")
+    assert one.validated and one.rows == 1 and one.worst != errors.of("memory", "MI300A").worst
+    assert not errors.of("latency", "MI250X GCD").validated
+
+
+def test_products_are_those_of_the_architecture_files() -> None:
+    errors = model_errors()
+    known = {name for file in files().values() for name in products(file)}
+    assert {*errors.products, *(product for product, _ in errors.others)} <= known
 
 
 def test_the_figures_are_those_of_the_published_table() -> None:

@@ -32,6 +32,16 @@ def test_124_vgprs_and_4_agprs_fill_half_the_waves_as_measured_on_mi200() -> Non
     assert (found.theoretical, found.limiter, found.waves_per_simd) == (0.5, "vgpr", 4)
 
 
+@pytest.mark.parametrize(
+    ("vgprs", "waves"), [(24, 8), (28, 8), (54, 8), (90, 5), (128, 4), (170, 2)]
+)
+def test_a_laplacian_of_more_outputs_per_thread_has_the_published_occupancy(
+    vgprs: int, waves: int
+) -> None:
+    found = occupancy(gpu("MI250X GCD"), threads=256, vgprs=vgprs, agprs=0, sgprs=32)
+    assert found.waves_per_simd == waves
+
+
 def test_64_kib_of_lds_leave_one_workgroup_per_cu_as_measured_on_mi200() -> None:
     found = occupancy(gpu("gfx90a"), threads=256, vgprs=16, agprs=0, sgprs=32, lds_bytes=65536)
     assert (found.theoretical, found.limiter) == (0.125, "lds")

@@ -91,6 +91,10 @@ std::vector<const gpu::DeviceModel*> requested_devices(std::string& error) {
     }
     if (name == "virtual") name = "virtual:mi300x";
     const gpu::DeviceModel* model = gpu::find_model(name);
+    if (const char* architecture = gpu::not_executed(name)) {
+      error = name + " cannot run programs: " + architecture + " code is not executed here";
+      return {};
+    }
     if (!model || count < 1 || out.size() + count > most) {
       error = "ROCM_PERF_DEVICE=" + list + " names no virtual device; there are";
       for (const gpu::DeviceModel& known : gpu::models()) error += " " + known.name;

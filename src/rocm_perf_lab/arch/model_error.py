@@ -32,16 +32,19 @@ class ModelledError:
 
 @dataclass(frozen=True)
 class ModelErrors:
-    architectures: tuple[str, ...]  # of the devices whose times were compared
+    products: tuple[str, ...]  # whose times `classes` are of
     launch_floor_ns: int  # a kernel no longer than this is hidden by what its launch costs
     sweep_launches: int  # the fewest launches of a published sweep
     classes: Mapping[ErrorClass, ModelledError]
+    others: Mapping[tuple[str, ErrorClass], ModelledError]  # what is known of other products
 
-    def of(self, kind: ErrorClass, architecture: str | None) -> ModelledError:
+    def of(self, kind: ErrorClass, product: str | None) -> ModelledError:
         found = self.classes[kind]
-        if architecture in self.architectures or not found.validated:
+        if product in self.products or not found.validated:
             return found
-        why = f"no published kernel times of {architecture or 'this GPU'} were compared"
+        if product is not None and (product, kind) in self.others:
+            return self.others[product, kind]
+        why = f"no published kernel times of {product or 'this GPU'} were compared"
         return ModelledError(kind, found.words, False, None, None, 0, None, why)
 
 
@@ -54,10 +57,16 @@ def _file(name: str) -> dict[str, Any]:
 def model_errors() -> ModelErrors:
     data, device = _file("errors.toml"), _file("timeline.toml")["device"]
     return ModelErrors(
-        architectures=tuple(data["architectures"]),
+        products=tuple(data["validated_products"]),
         launch_floor_ns=device["event_least_ns"]["value"] - device["event_pair_ns"]["value"],
         sweep_launches=data["sweep_launches"],
         classes={kind: _class(kind, data["classes"][kind]) for kind in ERROR_CLASSES},
+        others={
+            (product, kind): _class(kind, entries[kind])
+            for product, entries in data["products"].items()
+            for kind in ERROR_CLASSES
+            if kind in entries
+        },
     )
 
 

@@ -77,10 +77,10 @@ def validate(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Hold a virtual GPU, virtual:mi300x or virtual:mi300a, against published measurements.
+    """Hold a virtual GPU against published measurements of the real one.
 
-    Prints what was measured, what the model says, the error and the source. Exit code 1: an error
-    is beyond what the documentation states.
+    Prints what was measured, what the model says, the error and the source; of some GPUs nothing is
+    published, and it says so. Exit code 1: an error is beyond what the documentation states.
     """
     from rocm_perf_lab.validate.probes import known, published, run_probes
     from rocm_perf_lab.validate.times import left_out, rows, run_rows, summary
@@ -91,7 +91,9 @@ def validate(
     if quick:
         wanted = [row for row in wanted if row.elements <= _QUICK_ELEMENTS]
     lines = run_probes(name, quick)
-    if not json:
+    if not json and not lines:
+        print(f"{name}: no published numbers to hold it against; it has not been validated")
+    if not json and lines:
         print(f"{name}, modelled, against measurements of others\n")
         print(f"{'':<36} {'measured':>15} {'modelled':>9} {'error':>7}  source")
         for line in lines:
@@ -117,7 +119,7 @@ def validate(
     if json:
         found = Validation(
             device=name,
-            ok=not bad,
+            ok=not bad if lines or results else None,
             lines=[ValidationLine.of(line) for line in lines],
             times=[ValidatedTime.of(result) for result in results],
             times_left_out=missing,

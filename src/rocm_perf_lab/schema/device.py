@@ -60,7 +60,7 @@ class Validation(Versioned):
     """What `rocm-perf device validate --json` prints."""
 
     device: str
-    ok: bool
+    ok: bool | None = Field(description="null: nothing is published of the device")
     lines: list[ValidationLine]
     times: list[ValidatedTime] = Field(default=[], description="of virtual:mi300a, with --times")
     times_left_out: list[str] = Field(default=[], description="programs that are not here")

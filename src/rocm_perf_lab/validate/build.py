@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,13 +11,18 @@ from importlib import resources
 from pathlib import Path
 
 from rocm_perf_lab.errors import MissingTool, PerfLabError
+from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.read import read_traces
+from rocm_perf_lab.virtual import models, native
 
 
-def build(name: str, folder: Path) -> Path:
-    """`name`.hip as a program in `folder`."""
+def build(name: str, folder: Path, device: str = models.DEFAULT) -> Path:
+    """`name`.hip as a program for `device` in `folder`."""
     target = folder / name
     source = str(resources.files("rocm_perf_lab.validate") / f"{name}.hip")
-    command = [sys.executable, "-m", "rocm_perf_lab", "hipcc", "-O3", source, "-o", str(target)]
+    (architecture,) = {m.architecture for m in models.models() if m.name == device}
+    hipcc = [sys.executable, "-m", "rocm_perf_lab", "hipcc", f"--offload-arch={architecture}"]
+    command = [*hipcc, "-O3", source, "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == MissingTool.exit_code:
         raise MissingTool(
@@ -34,3 +41,17 @@ def output(command: Sequence[str | Path], environment: Mapping[str, str]) -> str
         how = done.stderr.strip()[-500:]
         raise PerfLabError(f"{Path(words[0]).name} ended with {done.returncode}: {how}")
     return done.stdout
+
+
+def recorded(
+    words: Sequence[str | Path], device: str, folder: Path, counters: Sequence[str] = ()
+) -> Trace:
+    """What a profiler records of a program: its launches, and counters of them."""
+    out = folder / "recorded"
+    profiler = [sys.executable, "-m", "rocm_perf_lab.virtual.rocprofv3", "--kernel-trace"]
+    counted = ["--pmc", *counters] if counters else []
+    environment = native.environment(device, os.environ)
+    output([*profiler, *counted, "-d", out, "-o", "run", "--", *words], environment)
+    (trace,) = read_traces(out.rglob("*.db"))
+    shutil.rmtree(out)
+    return trace

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import scratch
 from rocm_perf_lab.arch.load import parse
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.validate.build import build, output
-from rocm_perf_lab.virtual import native
+from rocm_perf_lab.validate.build import build, output, recorded
+from rocm_perf_lab.virtual import device_names, models, native
 
-DEVICES = ("virtual:mi300x", "virtual:mi300a")  # those with published numbers
+ALIKE = ("virtual:mi300x", "virtual:mi300a")  # those that published.toml's probes are of
+LAPLACIAN_SIDE = 512
+_LAPLACIAN_COUNTERS = ("TCC_HIT", "TCC_MISS", "TCC_EA_RDREQ", "TCC_EA_WRREQ")
 
 
 @dataclass(frozen=True)
@@ -47,15 +50,23 @@ def published() -> dict[str, Any]:
 
 
 def known(device: str) -> str:
-    """The device's whole name; one of which nothing is published is refused."""
-    asked = os.environ.get("ROCM_PERF_DEVICE", "") if device in ("", "auto") else device
-    name = DEVICES[0] if asked in ("", "auto", "virtual") else asked
-    if name not in DEVICES:
+    """The virtual device's whole name; several of them, or a real one, cannot be validated."""
+    asked = device_names.wanted(device)
+    if asked.kind == "rocm" or len(set(asked.devices)) > 1:
         raise UsageError(
-            f"there are no published numbers to hold {name} against",
-            f"--device is one of {', '.join(DEVICES)}",
+            f"{asked} is not one virtual device",
+            f"--device is one of {', '.join(m.name for m in models.models())}",
         )
-    return name
+    return asked.devices[0] if asked.devices else models.DEFAULT
+
+
+def published_of(device: str) -> dict[str, dict[str, Any]]:
+    """Probes of which a value is published for the device: none for some devices."""
+    probes = published()["probes"]
+    if device in ALIKE:
+        return {n: e for n, e in probes.items() if device in e.get("devices", ALIKE)}
+    own = published()["devices"].get(device, {})
+    return {name: {**probes.get(name, {}), **entry} for name, entry in own.items()}
 
 
 def compare(text: str, device: str) -> list[Compared]:
@@ -72,13 +83,36 @@ def compare(text: str, device: str) -> list[Compared]:
             entry["bound_percent"] / 100,
             sources[entry["source"]],
         )
-        for name, entry in published()["probes"].items()
-        if name in modelled and device in entry.get("devices", DEVICES)
+        for name, entry in published_of(device).items()
+        if name in modelled
     ]
 
 
 def run_probes(device: str, quick: bool = False) -> Sequence[Compared]:
+    """Empty where nothing is published of the device."""
+    wanted = published_of(device)
+    if not wanted:
+        return []
     environment = native.environment(device, os.environ) | {"ROCM_PERF_VIRTUAL_TIMING": "model"}
     with scratch.folder("rocm-perf-validate-") as folder:
-        program = build("probes", folder)
-        return compare(output([program, *(["quick"] if quick else [])], environment), device)
+        program = build("probes", folder, device)
+        text = output([program, *(["quick"] if quick else [])], environment)
+        if "laplacian_ms" in wanted and not quick:
+            text += _laplacian(device, folder)
+        return compare(text, device)
+
+
+def _laplacian(device: str, folder: Path) -> str:
+    """Time without counters, traffic with them, of the second launch; as the probes print."""
+    words: list[str | Path] = [build("laplacian", folder, device), str(LAPLACIAN_SIDE), "2"]
+    timed = recorded(words, device, folder).dispatches
+    last = int(timed.start_ns.argmax())
+    counters = recorded(words, device, folder, [f"{c}_sum" for c in _LAPLACIAN_COUNTERS]).counters
+    hit, miss, reads, writes = (counters[f"{c}_sum"].total[last] for c in _LAPLACIAN_COUNTERS)
+    values = {
+        "laplacian_ms": (timed.end_ns[last] - timed.start_ns[last]) / 1e6,
+        "laplacian_fetch": reads * 64 / 1e9,
+        "laplacian_write": writes * 64 / 1e9,
+        "laplacian_l2_hit": 100 * hit / (hit + miss),
+    }
+    return "".join(f"{name} {value:.6g}\n" for name, value in values.items())

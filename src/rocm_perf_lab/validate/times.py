@@ -7,11 +7,8 @@ what two events around a warm launch (or sweep) would show.
 from __future__ import annotations
 
 import csv
-import os
 import re
-import shutil
 import statistics
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,9 +17,7 @@ from pathlib import Path
 from rocm_perf_lab import scratch
 from rocm_perf_lab.arch.model_error import ERROR_CLASSES, model_errors
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.trace.read import read_traces
-from rocm_perf_lab.validate.build import build, output
-from rocm_perf_lab.virtual import native
+from rocm_perf_lab.validate.build import build, recorded
 from rocm_perf_lab.virtual.rocprofv3.costs import Costs, costs
 
 DEVICE = "virtual:mi300a"
@@ -120,16 +115,9 @@ def copied(row: Row, costs: Costs) -> Result:
 def measure(row: Row, program: Path, folder: Path, costs: Costs) -> Result:
     if row.program in COPIES:
         return copied(row, costs)
-    out = folder / f"{row.program}-{row.size}"
-    environment = native.environment(DEVICE, os.environ)
-    profiler = [sys.executable, "-m", "rocm_perf_lab.virtual.rocprofv3", "--kernel-trace"]
     began = time.perf_counter()
-    words: list[str | Path] = [program, row.program, *row.arguments]
-    output([*profiler, "-d", out, "-o", "row", "--", *words], environment)
+    d = recorded([program, row.program, *row.arguments], DEVICE, folder).dispatches
     seconds = time.perf_counter() - began
-    (trace,) = read_traces(out.rglob("*.db"))
-    shutil.rmtree(out)
-    d = trace.dispatches
     last = int(d.start_ns.argmax())
     kernel = int(d.end_ns[last] - d.start_ns[last]) / 1000
     modelled = by_events(row, kernel, costs)

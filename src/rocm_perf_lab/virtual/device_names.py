@@ -63,6 +63,13 @@ def parse(text: str, said: str = "") -> DeviceName:
     for word in text.split(","):
         match = _VIRTUAL.fullmatch(word)
         name = f"virtual:{match[1]}" if match and match[1] else models.DEFAULT
+        described = models.not_executed().get(name) if match else None
+        if described:
+            raise UsageError(
+                f"{name} cannot run programs: {described} code is not executed here",
+                hint=f"`rocm-perf arch show {described}` has its numbers, and what was recorded on "
+                f"one is analysed; there run {', '.join(known)}",
+            )
         if match is None or name not in known:
             raise UsageError(
                 f"no device is called {said}{text}",

@@ -44,8 +44,17 @@ class Model:
 
 
 def models() -> tuple[Model, ...]:
-    table = _read(_PACKAGE / "virtual" / "models.toml")["models"]
-    return tuple(_model(name, entry) for name, entry in table.items())
+    return tuple(_model(name, entry) for name, entry in _table()["models"].items())
+
+
+def not_executed() -> dict[str, str]:
+    """Names of GPUs that are described but cannot run code, with their architecture."""
+    found: dict[str, str] = _table()["not_executed"]
+    return found
+
+
+def _table() -> dict[str, Any]:
+    return _read(_PACKAGE / "virtual" / "models.toml")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -125,6 +134,8 @@ def main(folder: Path) -> None:
         for model in all_models
     ]
     _write(folder / "models.inc", rows)
+    missing = [f"{{{_cpp(name)}, {_cpp(isa)}}}," for name, isa in not_executed().items()]
+    _write(folder / "not_executed.inc", missing)
     architectures = sorted({model.architecture for model in all_models})
     _write(folder / "wave_limits.inc", [_wave_limits(name) for name in architectures])
 

@@ -140,8 +140,8 @@ def _kernel(
 def _error(findings: Findings, kind: ErrorClass) -> profile.ModelledError | None:
     if not findings.modelled:
         return None
-    architecture = findings.gpu.architecture if findings.gpu else None
-    return profile.ModelledError.of(model_errors().of(kind, architecture))
+    product = findings.gpu.product if findings.gpu else None
+    return profile.ModelledError.of(model_errors().of(kind, product))
 
 
 def _run_error(findings: Findings, dominant: profile.KernelProfile) -> profile.ModelledError | None:
