@@ -90,7 +90,6 @@ Dispatcher::Dispatcher(const DeviceModel& model, AddressSpace& memory)
       outside_(memory, limits_.bounds),
       scratch_(memory),
       models_(model),
-      repeats_(limits_.bounds),
       wanted_threads_(threads_from_environment()) {}
 
 Dispatcher::~Dispatcher() {

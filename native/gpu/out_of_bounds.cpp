@@ -157,9 +157,11 @@ bool Lenient::mapped(const Fault& fault) const {
 }
 
 bool Lenient::passes(const Wave& wave, const Fault& fault) {
-  if (fault.kind == FaultKind::Unmapped && !mapped(fault)) return false;
-  if (!told_) return true;
   const WorkgroupContext& group = *wave.group;
+  if (fault.kind == FaultKind::Unmapped && !mapped(fault)) return false;
+  // What is touched there belongs to no range that could be compared, and every access counts.
+  if (group.launched->footprint) group.launched->footprint->lose();
+  if (!told_) return true;
   const auto number = std::find(group.waves.begin(), group.waves.end(), &wave) - group.waves.begin();
   Places::places().count(*group.launched, group.shape, uint32_t(number), fault, memory_);
   return true;

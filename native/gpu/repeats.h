@@ -11,13 +11,12 @@
 
 #include "content_hash.h"
 #include "launch.h"
-#include "out_of_bounds.h"
 
 namespace gpu {
 
 class Repeats {
  public:
-  explicit Repeats(Bounds bounds);
+  Repeats();
 
   enum class Plan : uint8_t { Run, Watch, Skip };
   // What to do with a launch that is about to begin. Where it may not be skipped, one that would be

@@ -143,6 +143,12 @@ def test_a_program_without_a_fault_is_told_nothing(program: Path) -> None:
     assert (done.returncode, done.stderr) == (EXIT, "")
 
 
+def test_launches_within_bounds_need_not_run_again(program: Path) -> None:
+    for bounds in ("strict", "page", "report"):
+        assert "was not run again" in run(program, bounds, "again").stderr
+    assert "was not run again" not in run(program, "report", "store").stderr
+
+
 def test_what_was_written_between_allocations_is_not_in_the_next_one(program: Path) -> None:
     assert "fresh 0\n" in run(program, "report", "later").stdout
 

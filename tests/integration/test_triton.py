@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -32,14 +33,25 @@ def test_kernels_of_models_against_numpy(cache: Path) -> None:
     assert done.stdout.count("ok ") == 8
 
 
-def test_cuda_tensors_of_torchs_cpu_build(cache: Path) -> None:
+def run_torch(cache: Path, program: str, *options: str) -> subprocess.CompletedProcess[str]:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("needs torch, the CPU build")
-    words = ["run", "--device", "virtual", sys.executable, "-W", "ignore"]
-    done = rocm_perf(
-        *words, PROGRAMS / "with_torch.py", cwd=cache, env={"TRITON_CACHE_DIR": str(cache)}
-    )
+    words = ["run", "--device", "virtual", *options, sys.executable, "-W", "ignore"]
+    return rocm_perf(*words, PROGRAMS / program, cwd=cache, env={"TRITON_CACHE_DIR": str(cache)})
+
+
+def test_cuda_tensors_of_torchs_cpu_build(cache: Path) -> None:
+    done = run_torch(cache, "with_torch.py")
     assert "torch and Triton agree" in done.stdout, done.stderr[-2000:]
+
+
+def test_past_a_torch_tensors_end_is_told_and_a_fault_only_where_asked_for(cache: Path) -> None:
+    done = run_torch(cache, "past_the_end.py")
+    assert done.stdout == "went on\n", done.stderr[-2000:]
+    assert "out of bounds in kernel fill, " in done.stderr
+    assert "past_the_end.py:10, write of 16 bytes" in done.stderr
+    strict = run_torch(cache, "past_the_end.py", "--bounds", "strict")
+    assert "GPU fault in kernel fill" in strict.stderr and "went on" not in strict.stdout
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in EXAMPLES.glob("*.py")))

@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
   const int blocks = (n + 255) / 256 + 1;
   if (is("store")) for (int i = 0; i < 3; ++i) fill<<<blocks, 256>>>(data, n, 2);
   if (is("fine")) fill<<<blocks, 256>>>(data, n - 1, 2);
+  if (is("again")) for (int i = 0; i < 5; ++i) fill<<<blocks, 256>>>(data, n - 1, 2);
   if (is("load")) sum_past<<<1, n>>>(data, out);
   if (is("far")) no_mask<<<256, 256>>>(data);  // a quarter of a megabyte
   if (is("kept")) {

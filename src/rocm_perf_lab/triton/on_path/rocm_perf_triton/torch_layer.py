@@ -12,12 +12,15 @@ import bisect
 import ctypes
 import importlib.abc
 import importlib.machinery
+import os
 import re
 import sys
 import weakref
 from typing import Any
 
 from rocm_perf_triton import hip
+
+_BOUNDS = "ROCM_PERF_VIRTUAL_BOUNDS"  # read by the virtual GPU when HIP is first called
 
 _installed = False
 
@@ -163,6 +166,9 @@ def _install(torch: Any) -> None:
     if _installed or getattr(torch.version, "hip", None) or torch.cuda.is_available():
         return
     _installed = True
+    # On hardware torch gives tensors out of blocks of 2 MiB and more, and an access past a tensor's
+    # end seldom faults. It is told here, and goes on; who asked for faults gets them.
+    os.environ.setdefault(_BOUNDS, "report")
     from torch.overrides import TorchFunctionMode
     from torch.utils._device import _device_constructors
 
