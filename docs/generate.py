@@ -32,7 +32,7 @@ from rocm_perf_lab.arch.counters import metric_set  # noqa: E402
 from rocm_perf_lab.cli import main as cli  # noqa: E402
 from rocm_perf_lab.optimize.measure import MODEL_ERROR  # noqa: E402
 from rocm_perf_lab.schema.common import Document, Model  # noqa: E402
-from rocm_perf_lab.virtual.model_parameters import devices  # noqa: E402
+from rocm_perf_lab.virtual.model_parameters import by_device  # noqa: E402
 
 MADE_WITH = re.compile(r"<!-- made with: .*? -->")
 BLOCK = re.compile(r"(<!-- help: ?(?P<command>[^>]*?) ?-->\n).*?(<!-- /help -->)", re.DOTALL)
@@ -71,7 +71,7 @@ def counter_formulas() -> str:
 def model_evidence() -> str:
     """On what the parameters of the virtual MI300X's timing model rest."""
     names: dict[str, list[str]] = {}
-    for name, parameter in devices()["virtual:mi300x"].items():
+    for name, parameter in by_device()["virtual:mi300x"].items():
         names.setdefault(parameter["kind"], []).append(f"`{name}`")
     found = sorted(names.items(), key=lambda item: -len(item[1]))
     return rows(

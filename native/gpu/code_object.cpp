@@ -28,7 +28,7 @@ std::string demangle(const std::string& name) {
   return out;
 }
 
-std::shared_ptr<CodeObject> CodeObject::load(const void* image, size_t size, const DeviceModel& model,
+std::shared_ptr<CodeObject> CodeObject::load(const void* image, size_t size, const DeviceSpec& device,
                                              AddressSpace& memory, LoadError& error) {
   std::shared_ptr<CodeObject> object(new CodeObject(memory));
   const auto* bytes = static_cast<const uint8_t*>(image);
@@ -36,13 +36,13 @@ std::shared_ptr<CodeObject> CodeObject::load(const void* image, size_t size, con
   auto file = elf::parse(object->image_, error.message);
   if (!file) return nullptr;
   object->isa_ = file->isa();
-  if (codeobject::target_rank(object->isa_, model.architecture) == 0) {
+  if (codeobject::target_rank(object->isa_, device.architecture) == 0) {
     error.wrong_isa = true;
-    error.message = "built for " + (object->isa_.empty() ? "an unknown GPU" : object->isa_) + ", but " + model.name +
-                    " is a " + model.architecture + ": build with --offload-arch=" + model.architecture;
+    error.message = "built for " + (object->isa_.empty() ? "an unknown GPU" : object->isa_) + ", but " + device.name +
+                    " is a " + device.architecture + ": build with --offload-arch=" + device.architecture;
     return nullptr;
   }
-  arch_of(model.architecture, object->arch_);
+  arch_of(device.architecture, object->arch_);
   if (!object->place(*file, error) || !object->relocate(*file, error)) return nullptr;
   object->read_symbols(*file);
   if (!object->read_kernels(*file, error)) return nullptr;

@@ -17,7 +17,7 @@ namespace elf = codeobject::elf;
 class CodeObject final : public LoadedCodeObject {
  public:
   // nullptr with the reason in `error`. Ranges are listed in `memory` for as long as it lives.
-  static std::shared_ptr<CodeObject> load(const void* image, size_t size, const DeviceModel& model,
+  static std::shared_ptr<CodeObject> load(const void* image, size_t size, const DeviceSpec& device,
                                           AddressSpace& memory, LoadError& error);
   ~CodeObject() override;
 

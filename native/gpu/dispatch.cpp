@@ -83,13 +83,13 @@ FaultReport report_of(const Launch& launch, WorkgroupContext& group, const Addre
 
 }  // namespace
 
-Dispatcher::Dispatcher(const DeviceModel& model, AddressSpace& memory)
-    : model_(model),
+Dispatcher::Dispatcher(const DeviceSpec& device, AddressSpace& memory)
+    : device_(device),
       memory_(memory),
       limits_(limits_from_environment()),
       outside_(memory, limits_.bounds),
       scratch_(memory),
-      models_(model),
+      state_(device),
       wanted_threads_(threads_from_environment()) {}
 
 Dispatcher::~Dispatcher() {
@@ -133,7 +133,7 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
   DispatchResult part;
   FaultReport fault;
   do {
-    if (starting && !group->start(active.launch, limits_, model_, span.begin++, outside())) {
+    if (starting && !group->start(active.launch, limits_, device_, span.begin++, outside())) {
       no_scratch = true;
       --span.begin;
       break;
@@ -191,33 +191,33 @@ void Dispatcher::work() {
 }
 
 // As many workgroups at once as the modelled device holds.
-uint64_t Dispatcher::resident_limit(const Launch& l) const { return uint64_t{l.groups_per_cu} * model_.compute_units; }
+uint64_t Dispatcher::resident_limit(const Launch& l) const { return uint64_t{l.groups_per_cu} * device_.compute_units; }
 
 // A kernel that reads the clock runs once to find out when it does so, and again, from the same
 // memory, to see those times. Where they lead it elsewhere (it waits for a time to come), that is
 // done again with the times of the last course.
 DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile) {
   constexpr int kCourses = 6;
-  std::lock_guard serial(models_.mutex);
+  std::lock_guard serial(state_.mutex);
   uint64_t last_instructions = 0;
   for (int course = 0;; ++course) {
     const bool clocked = launch.program->reads_clock() && course < kCourses;
     if (clocked) launch.footprint = std::make_shared<Footprint>(launch.memory, true);
     else if (course) launch.footprint.reset();
-    DispatchModel model(model_, models_, launch, request);
-    DispatchResult result = run_observed(launch, model);
+    DispatchRecorder recorder(device_, state_, launch, request);
+    DispatchResult result = run_observed(launch, recorder);
     if (!result.ok) return result;
     const bool same = course && result.wave_instructions == last_instructions;
-    if (!same) profile = model.profile(wanted_threads_);
+    if (!same) profile = recorder.profile(wanted_threads_);
     result.duration_ns = profile.duration_ns;
     result.compute_units = profile.compute_units_used;
     if (same || !clocked || !result.counts[size_t(InstClass::SMEM_TIME)] || !launch.footprint->undo()) return result;
     last_instructions = result.wave_instructions;
-    launch.clocks = std::make_shared<ClockTimes>(model.clock_times(profile));
+    launch.clocks = std::make_shared<ClockTimes>(recorder.clock_times(profile));
   }
 }
 
-DispatchResult Dispatcher::run_observed(const Launch& launch, DispatchModel& model) {
+DispatchResult Dispatcher::run_observed(const Launch& launch, DispatchRecorder& recorder) {
   using Result = WorkgroupContext::Result;
   const uint64_t limit = resident_limit(launch);
   const std::atomic<bool> never{false};
@@ -230,14 +230,14 @@ DispatchResult Dispatcher::run_observed(const Launch& launch, DispatchModel& mod
     const bool starting = next < launch.group_count && suspended.size() < limit;
     if (starting) {
       group = spare ? std::move(spare) : std::make_unique<WorkgroupContext>(scratch_);
-      if (!group->start(launch, limits_, model_, next, outside())) {
+      if (!group->start(launch, limits_, device_, next, outside())) {
         result.ok = false;
         result.refused = true;
         result.fault.text = "rocm-perf: no scratch memory for kernel " + demangle(launch.kernel->name) + "\n";
         return result;
       }
       ++next;
-      group->observer = model.begin(*group);
+      group->observer = recorder.begin(*group);
     } else {
       group = std::move(suspended.front());
       suspended.pop_front();
@@ -253,7 +253,7 @@ DispatchResult Dispatcher::run_observed(const Launch& launch, DispatchModel& mod
       result.fault = report_of(launch, *group, memory_);
       return result;
     }
-    model.finished(*group);
+    recorder.finished(*group);
     spare = std::move(group);
   }
   return result;
@@ -280,12 +280,12 @@ DispatchResult Dispatcher::run_timed(Launch launch) {
 }
 
 void Dispatcher::streamed(uint64_t at, uint64_t bytes) {
-  std::lock_guard serial(models_.mutex);
+  std::lock_guard serial(state_.mutex);
   durations_.other_traffic(at, bytes);
-  InfinityCache* mall = models_.device_state.mall.get();
+  InfinityCache* mall = state_.mall.get();
   if (!mall || !bytes) return;
   const auto memory = memory_.snapshot();
-  Addresses& addresses = models_.device_state.addresses;
+  Addresses& addresses = state_.addresses;
   addresses.learn(*memory);
   const uint64_t begin = addresses.canonical(at, *memory);
   for (uint64_t line = begin / kLineBytes; line <= (begin + bytes - 1) / kLineBytes; ++line) {
@@ -294,12 +294,11 @@ void Dispatcher::streamed(uint64_t at, uint64_t bytes) {
 }
 
 void Dispatcher::flush_caches() {
-  std::lock_guard serial(models_.mutex);
+  std::lock_guard serial(state_.mutex);
   durations_.other_traffic(0, 0);
-  DeviceState& state = models_.device_state;
-  state.memory.clear();  // they refer to the cache behind them
-  state.units.clear();
-  state.mall.reset();
+  state_.memory.clear();  // they refer to the cache behind them
+  state_.units.clear();
+  state_.mall.reset();
 }
 
 DispatchResult Dispatcher::run(Launch launch) {

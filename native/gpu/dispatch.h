@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "durations.h"
-#include "model/dispatch_model.h"
+#include "model/dispatch_recorder.h"
 #include "repeats.h"
 #include "workgroup.h"
 
@@ -14,7 +14,7 @@ namespace gpu {
 
 class Dispatcher {
  public:
-  Dispatcher(const DeviceModel& model, AddressSpace& memory);
+  Dispatcher(const DeviceSpec& device, AddressSpace& memory);
   ~Dispatcher();
 
   DispatchResult run(Launch launch);  // or nothing, when that would change nothing (repeats.h)
@@ -29,19 +29,19 @@ class Dispatcher {
  private:
   struct Active;
   DispatchResult run_all(Active& active);
-  DispatchResult run_observed(const Launch& launch, DispatchModel& model);
+  DispatchResult run_observed(const Launch& launch, DispatchRecorder& recorder);
   void work();
   bool step(Active& active, std::unique_lock<std::mutex>& lock);
   std::unique_ptr<WorkgroupContext> context();
   uint64_t resident_limit(const Launch& launch) const;
   OutOfBounds* outside() { return limits_.bounds == Bounds::Strict ? nullptr : &outside_; }
 
-  const DeviceModel& model_;
+  const DeviceSpec& device_;
   AddressSpace& memory_;
   Limits limits_;
   Lenient outside_;
   ScratchPool scratch_;
-  ModelState models_;
+  DeviceState state_;
   Repeats repeats_;
   Durations durations_;
   std::mutex mutex_;

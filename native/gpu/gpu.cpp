@@ -12,14 +12,14 @@ namespace {
 
 class VirtualGpu final : public Gpu {
  public:
-  VirtualGpu(const DeviceModel& model, AddressSpace& memory)
-      : model_(model), memory_(memory), dispatcher_(model_, memory) {}
+  VirtualGpu(const DeviceSpec& device, AddressSpace& memory)
+      : device_(device), memory_(memory), dispatcher_(device_, memory) {}
 
-  const DeviceModel& model() const override { return model_; }
+  const DeviceSpec& device() const override { return device_; }
   AddressSpace& memory() override { return memory_; }
 
   std::shared_ptr<LoadedCodeObject> load(const void* elf, size_t size, LoadError& error) override {
-    auto object = CodeObject::load(elf, size, model_, memory_, error);
+    auto object = CodeObject::load(elf, size, device_, memory_, error);
     if (!object) return nullptr;
     std::unique_lock lock(mutex_);
     std::erase_if(objects_, [](auto& weak) { return weak.expired(); });
@@ -70,7 +70,7 @@ class VirtualGpu final : public Gpu {
     launch.object = find(request.kernel_object);
     launch.kernel = launch.object ? launch.object->kernel(request.kernel_object) : nullptr;
     std::string why = launch.kernel ? "" : "the packet's kernel object is not a kernel loaded on this device";
-    if (why.empty()) why = prepare(launch, model_);
+    if (why.empty()) why = prepare(launch, device_);
     if (!why.empty()) {
       refusal.ok = false;
       refusal.refused = true;
@@ -78,7 +78,7 @@ class VirtualGpu final : public Gpu {
       return false;
     }
     know_hostcalls(launch);
-    launch.time_base = start_ns(request) * model_.clock_mhz / 1000;
+    launch.time_base = start_ns(request) * device_.clock_mhz / 1000;
     return true;
   }
 
@@ -102,7 +102,7 @@ class VirtualGpu final : public Gpu {
     return nullptr;
   }
 
-  const DeviceModel model_;
+  const DeviceSpec device_;
   AddressSpace& memory_;
   std::shared_mutex mutex_;
   std::vector<std::weak_ptr<CodeObject>> objects_;
@@ -111,8 +111,8 @@ class VirtualGpu final : public Gpu {
 
 }  // namespace
 
-std::unique_ptr<Gpu> make_gpu(const DeviceModel& model, AddressSpace& memory) {
-  return std::make_unique<VirtualGpu>(model, memory);
+std::unique_ptr<Gpu> make_gpu(const DeviceSpec& device, AddressSpace& memory) {
+  return std::make_unique<VirtualGpu>(device, memory);
 }
 
 }  // namespace gpu

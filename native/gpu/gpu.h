@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "memory.h"
-#include "model/model.h"
+#include "model/dispatch_profile.h"
 #include "wave.h"
 
 namespace gpu {
 
-// Numbers of one device model, written by rocm_perf_lab.virtual.models.
-struct DeviceModel {
+// Numbers of one virtual device, written by rocm_perf_lab.virtual.device_specs.
+struct DeviceSpec {
   std::string name;            // "virtual:mi300x"
   std::string marketing_name;  // shown to programs, and says that it is virtual
   std::string architecture;    // "gfx942"
@@ -27,8 +27,8 @@ struct DeviceModel {
   uint32_t lds_bytes_per_cu = 65536, l2_bytes = 0, l3_bytes = 0, chip_id = 0, revision = 0;
   bool apu = false;
 };
-const std::vector<DeviceModel>& models();
-const DeviceModel* find_model(std::string_view name);  // nullptr if unknown
+const std::vector<DeviceSpec>& devices();
+const DeviceSpec* find_device(std::string_view name);  // nullptr if unknown
 // The architecture of a GPU that is described but whose code is not executed here, or nullptr.
 const char* not_executed(std::string_view name);
 
@@ -105,12 +105,12 @@ struct DispatchResult {
 class Gpu {
  public:
   virtual ~Gpu() = default;
-  virtual const DeviceModel& model() const = 0;
+  virtual const DeviceSpec& device() const = 0;
   virtual AddressSpace& memory() = 0;
   virtual std::shared_ptr<LoadedCodeObject> load(const void* elf, size_t size, LoadError& error) = 0;
   // Runs to completion on the calling thread plus the executor's worker threads; dispatches of
   // different queues may be submitted from different threads at once.
-  // Where a profiler is set (model/model.h), it is asked and told.
+  // Where a profiler is set (model/dispatch_profile.h), it is asked and told.
   virtual DispatchResult run(const DispatchRequest& request) = 0;
   virtual DispatchResult profile(const DispatchRequest& request, const ProfileRequest& what,
                                  DispatchProfile& profile) = 0;
@@ -121,6 +121,6 @@ class Gpu {
 };
 
 // Devices of one process share its address space.
-std::unique_ptr<Gpu> make_gpu(const DeviceModel& model, AddressSpace& memory);
+std::unique_ptr<Gpu> make_gpu(const DeviceSpec& device, AddressSpace& memory);
 
 }  // namespace gpu

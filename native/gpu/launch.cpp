@@ -39,17 +39,17 @@ constexpr uint64_t kPreloadPrologue = 256;
 // A kernel that calls through pointers or recurses does not say how deep.
 constexpr uint32_t kDynamicStackBytes = 16384;
 
-bool has_architected_scratch(const DeviceModel& model) { return model.architecture == "gfx942"; }
+bool has_architected_scratch(const DeviceSpec& device) { return device.architecture == "gfx942"; }
 
 }  // namespace
 
-std::string prepare(Launch& launch, const DeviceModel& model) {
+std::string prepare(Launch& launch, const DeviceSpec& device) {
   const DispatchRequest& r = launch.request;
   const std::string name = demangle(launch.kernel->name);
   Descriptor d;
   std::memcpy(&d, reinterpret_cast<const void*>(launch.kernel->descriptor), sizeof d);
   if (d.properties & kWave32)
-    return "kernel " + name + " is built for wave32, which " + model.architecture + " does not have";
+    return "kernel " + name + " is built for wave32, which " + device.architecture + " does not have";
   uint64_t items = 1;
   for (int i = 0; i < 3; ++i) {
     if (!r.workgroup[i] || !r.grid[i]) return "kernel " + name + ": a grid or workgroup dimension is 0";
@@ -61,9 +61,9 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
   launch.group_count = uint64_t{launch.groups[0]} * launch.groups[1] * launch.groups[2];
 
   launch.group_bytes = std::max(r.group_bytes, d.group_segment_bytes);
-  if (launch.group_bytes > model.lds_bytes_per_cu)
+  if (launch.group_bytes > device.lds_bytes_per_cu)
     return "kernel " + name + " asks for " + std::to_string(launch.group_bytes) + " bytes of LDS; a compute unit has " +
-           std::to_string(model.lds_bytes_per_cu);
+           std::to_string(device.lds_bytes_per_cu);
   launch.private_bytes = std::max(r.private_bytes, d.private_segment_bytes);
   if (launch.kernel->uses_dynamic_stack || (d.properties & kDynamicStack))
     launch.private_bytes = std::max(launch.private_bytes, kDynamicStackBytes);
@@ -71,7 +71,7 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
 
   launch.vgpr_count = uint16_t((bits(d.rsrc1, 0, 6) + 1) * 8);
   launch.acc_offset = uint16_t(std::min<uint32_t>((bits(d.rsrc3, 0, 6) + 1) * 4, launch.vgpr_count));
-  const residency::Limits& limits = *residency::find(model.architecture);
+  const residency::Limits& limits = *residency::find(device.architecture);
   launch.group_bytes_taken = residency::lds_taken(limits, launch.group_bytes);
   launch.waves_per_simd = residency::waves_per_simd(limits, launch.vgpr_count, launch.kernel->sgpr_count);
   launch.groups_per_cu =
@@ -90,7 +90,7 @@ std::string prepare(Launch& launch, const DeviceModel& model) {
   launch.work_item_ids = uint8_t(bits(d.rsrc2, 11, 2));
   launch.properties = d.properties;
   launch.entry = launch.kernel->entry;
-  if (has_architected_scratch(model) || model.architecture == "gfx90a") {
+  if (has_architected_scratch(device) || device.architecture == "gfx90a") {
     launch.preload_count = uint16_t(bits(d.preload, 0, 7));
     launch.preload_offset = uint16_t(bits(d.preload, 7, 9));
     if (launch.preload_count) launch.entry += kPreloadPrologue;
@@ -175,7 +175,7 @@ void scratch_resource(SgprWriter& sgpr, const Wave& wave) {
 }  // namespace
 
 void start_wave(Wave& wave, const Launch& launch, const GroupShape& shape, uint32_t number, uint64_t group_index,
-                const DeviceModel& model) {
+                const DeviceSpec& device) {
   const DispatchRequest& r = launch.request;
   SgprWriter sgpr(wave);
   if (launch.properties & kPrivateSegmentBuffer) scratch_resource(sgpr, wave);
@@ -195,7 +195,7 @@ void start_wave(Wave& wave, const Launch& launch, const GroupShape& shape, uint3
     if (launch.group_id[i]) sgpr.word(shape.id[i]);
   const uint32_t waves = shape.waves();
   if (launch.group_info) sgpr.word((number == 0 ? 1u << 31 : 0) | (number == waves - 1 ? 1u << 6 : 0) | waves);
-  if (launch.private_segment && !has_architected_scratch(model)) sgpr.word(0);  // every wave has a base of its own
+  if (launch.private_segment && !has_architected_scratch(device)) sgpr.word(0);  // every wave has a base of its own
 
   const uint64_t scratch = reinterpret_cast<uint64_t>(wave.scratch);
   wave.flat_scratch[0] = uint32_t(scratch);
@@ -224,15 +224,15 @@ void start_wave(Wave& wave, const Launch& launch, const GroupShape& shape, uint3
   wave.shared_aperture = kSharedAperture;
   wave.private_aperture = kPrivateAperture;
   wave.time_base = launch.time_base;
-  wave.clock_mhz = model.clock_mhz;
+  wave.clock_mhz = device.clock_mhz;
   if (launch.clocks) launch.clocks->give(wave, group_index, number, launch.group_count);
 
   // Where the wave would sit if workgroups went round the dies, then the compute units of a die.
-  const uint32_t cus_per_xcc = std::max(1u, model.compute_units / model.xccs);
-  wave.xcc_id = uint32_t(group_index % model.xccs);
-  const uint32_t cu = uint32_t(group_index / model.xccs % cus_per_xcc);
-  const uint32_t engines = std::max(1u, model.shader_engines / model.xccs);
-  wave.hw_id = (number / model.simds_per_cu & 15) | (number % model.simds_per_cu) << 4 | (cu / engines & 15) << 8 |
+  const uint32_t cus_per_xcc = std::max(1u, device.compute_units / device.xccs);
+  wave.xcc_id = uint32_t(group_index % device.xccs);
+  const uint32_t cu = uint32_t(group_index / device.xccs % cus_per_xcc);
+  const uint32_t engines = std::max(1u, device.shader_engines / device.xccs);
+  wave.hw_id = (number / device.simds_per_cu & 15) | (number % device.simds_per_cu) << 4 | (cu / engines & 15) << 8 |
                (cu % engines & 7) << 13;
   wave.lds_alloc = ((launch.group_bytes + 255) / 256) << 12;
   wave.gpr_alloc = uint32_t((launch.vgpr_count / 8 - 1) & 63) << 8;

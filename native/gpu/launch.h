@@ -44,7 +44,7 @@ struct Launch {
 };
 
 // The reason, when the packet or the kernel cannot be launched on this device.
-std::string prepare(Launch& launch, const DeviceModel& model);
+std::string prepare(Launch& launch, const DeviceSpec& device);
 
 // The work-items of one workgroup: smaller than asked for at the edges of the grid.
 struct GroupShape {
@@ -60,7 +60,7 @@ void work_item(const GroupShape& shape, uint32_t flat, uint32_t out[3]);
 // Registers, masks and surroundings of wave `number` of a group. wave.lds and wave.scratch are set
 // by the caller, as are the rows of vector registers to be cleared.
 void start_wave(Wave& wave, const Launch& launch, const GroupShape& shape, uint32_t number, uint64_t group_index,
-                const DeviceModel& model);
+                const DeviceSpec& device);
 
 // Bases of the LDS and scratch windows in the flat address space, as on gfx9: outside every
 // address a host can map.

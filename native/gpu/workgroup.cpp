@@ -121,7 +121,7 @@ WorkgroupContext::~WorkgroupContext() {
   if (scratch) scratch_pool.give(scratch, scratch_bytes);
 }
 
-bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t group_index,
+bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const DeviceSpec& device, uint64_t group_index,
                              OutOfBounds* outside) {
   launched = &launch;
   index = group_index;
@@ -166,7 +166,7 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
     wave.scratch_bytes_per_lane = launch.private_bytes;
     wave.group = this;
     wave.outside = outside;
-    start_wave(wave, launch, shape, i, index, model);
+    start_wave(wave, launch, shape, i, index, device);
   }
   if (launch.footprint) see(launch.footprint->view());
   return true;

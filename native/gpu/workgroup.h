@@ -42,7 +42,7 @@ struct WorkgroupContext {
   WorkgroupContext& operator=(const WorkgroupContext&) = delete;
 
   // False when there is no scratch memory left for it.
-  bool start(const Launch& launch, const Limits& limits, const DeviceModel& model, uint64_t index,
+  bool start(const Launch& launch, const Limits& limits, const DeviceSpec& device, uint64_t index,
              OutOfBounds* outside);
   // Runs until the end, a fault, or the workgroup only waits or has had its share.
   Result run(const Launch& launch, const Limits& limits, const AddressSpace& memory,

@@ -7,7 +7,7 @@
 
 #include "gpu.h"
 #include "log.h"
-#include "model/model.h"
+#include "model/dispatch_profile.h"
 
 namespace record {
 

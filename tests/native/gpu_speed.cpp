@@ -1,5 +1,5 @@
 // How fast the executor is: runs one kernel of a code object again and again, prints JSON.
-//   gpu_speed MODEL CODE_OBJECT KERNEL GROUPS SECONDS [models]
+//   gpu_speed DEVICE CODE_OBJECT KERNEL GROUPS SECONDS [models]
 // `models`: every launch is counted and timed by the cache and timing models, as under a profiler.
 #include <chrono>
 #include <cstdio>
@@ -44,17 +44,17 @@ class Watcher final : public gpu::Profiler {
 int main(int count, char** words) {
   setenv("ROCM_PERF_VIRTUAL_REPEATS", "run", 1);  // every launch is the same one
   const bool models = count == 7 && std::strcmp(words[6], "models") == 0;
-  if (count != 6 && !models) return std::fprintf(stderr, "usage: gpu_speed MODEL CODE_OBJECT KERNEL GROUPS SECONDS [models]\n"), 2;
-  const gpu::DeviceModel* model = gpu::find_model(words[1]);
+  if (count != 6 && !models) return std::fprintf(stderr, "usage: gpu_speed DEVICE CODE_OBJECT KERNEL GROUPS SECONDS [models]\n"), 2;
+  const gpu::DeviceSpec* spec = gpu::find_device(words[1]);
   std::ifstream file(words[2], std::ios::binary);
   const std::vector<char> image{std::istreambuf_iterator<char>(file), {}};
-  if (!model || image.empty()) return std::fprintf(stderr, "gpu_speed: no such model or file\n"), 2;
+  if (!spec || image.empty()) return std::fprintf(stderr, "gpu_speed: no such device or file\n"), 2;
   using Clock = std::chrono::steady_clock;
   const auto seconds = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
 
   auto start = Clock::now();
   gpu::AddressSpace memory;
-  const auto device = gpu::make_gpu(*model, memory);
+  const auto device = gpu::make_gpu(*spec, memory);
   const double start_up = seconds(start);
   gpu::LoadError error;
   const auto object = device->load(image.data(), image.size(), error);

@@ -10,7 +10,7 @@ import pytest
 from rocm_perf_lab.device import discover, python_programs
 from rocm_perf_lab.device.discover import Device
 from rocm_perf_lab.errors import MissingTool, UsageError
-from rocm_perf_lab.virtual import models, native
+from rocm_perf_lab.virtual import device_specs, native
 from support.cli import complaint, rocm_perf
 
 
@@ -110,13 +110,13 @@ def test_a_virtual_device_comes_before_the_libraries_of_rocm(
     assert made["ROCM_PERF_DEVICE"] == "virtual:mi300x*2"
 
 
-def test_every_model_has_the_numbers_of_its_product() -> None:
-    known = {model.name: model for model in models.models()}
+def test_every_virtual_device_has_the_numbers_of_its_product() -> None:
+    known = {spec.name: spec for spec in device_specs.specs()}
     mi300x = known["virtual:mi300x"]
     assert (mi300x.compute_units, mi300x.xccs, mi300x.shader_engines) == (304, 8, 32)
     assert mi300x.memory_bytes == 192 << 30
     assert known["virtual:mi250x"].architecture == "gfx90a"
-    assert all("irtual" in model.marketing_name for model in known.values())
+    assert all("irtual" in spec.marketing_name for spec in known.values())
 
 
 # ---- the commands
@@ -163,7 +163,7 @@ def test_run_without_the_libraries_says_how_to_build_them(tmp_path: Path) -> Non
 def test_the_device_list_names_every_model(tmp_path: Path) -> None:
     done = rocm_perf("device", "list", cwd=tmp_path)
     assert done.returncode == 0
-    assert all(model.name in done.stdout for model in models.models())
+    assert all(spec.name in done.stdout for spec in device_specs.specs())
 
 
 @pytest.fixture

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.virtual.model_parameters import devices, main, table
-from rocm_perf_lab.virtual.models import models
+from rocm_perf_lab.virtual.device_specs import specs
+from rocm_perf_lab.virtual.model_parameters import by_device, main, table
 
 KINDS = {"measured", "doc", "fitted", "assumed"}
 
 
 def test_every_virtual_device_has_parameters() -> None:
-    assert sorted(devices()) == sorted(model.name for model in models())
+    assert sorted(by_device()) == sorted(spec.name for spec in specs())
 
 
-@pytest.mark.parametrize("device", sorted(devices()))
+@pytest.mark.parametrize("device", sorted(by_device()))
 def test_every_number_says_where_it_comes_from(device: str) -> None:
     sources = table()["sources"]
-    for name, entry in devices()[device].items():
+    for name, entry in by_device()[device].items():
         assert set(entry) == {"value", "unit", "kind", "source"}, name
         assert isinstance(entry["value"], int), name
         assert entry["kind"] in KINDS, name
@@ -37,7 +37,7 @@ def test_the_lds_serves_every_lane_once() -> None:
 
 
 def test_latencies_grow_with_distance() -> None:
-    for values in devices().values():
+    for values in by_device().values():
         near_to_far = ["l1_latency", "l2_latency", "mall_latency", "hbm_latency"]
         cycles = [values[name]["value"] for name in near_to_far]
         assert cycles == sorted(cycles)
@@ -46,7 +46,7 @@ def test_latencies_grow_with_distance() -> None:
 def test_the_native_build_gets_the_same_numbers(tmp_path: Path) -> None:
     main(tmp_path)
     text = (tmp_path / "model_parameters.inc").read_text()
-    for device, values in devices().items():
+    for device, values in by_device().items():
         line = next(row for row in text.splitlines() if f'"{device}"' in row)
         for name, entry in values.items():
             assert f".{name} = {entry['value']}u" in line

@@ -169,26 +169,23 @@ uint64_t ComputeUnit::matrix_ready(const SimWave& wave, const StaticInst& s, uin
 uint64_t ComputeUnit::wait(SimWave& wave, const StaticInst& s, uint64_t now) {
   uint64_t done = now;
   std::vector<uint64_t>* waited = nullptr;
-  auto drain = [&](std::array<Open, 64>& ring, uint32_t& head, uint32_t& count, uint32_t keep) {
-    while (count > keep) {
-      const Open& open = ring[head];
+  auto drain = [&](SimWave::OpenRing& ring, uint32_t keep) {
+    for (; ring.count > keep; ring.pop()) {
+      const SimWave::Open& open = ring.oldest();
       done = std::max(done, open.done);
-      if (wave.att >= 0 && open.done > now) {
-        if (!waited) {
-          auto& list = waves[size_t(wave.att)].waits;
-          list.push_back({s.pc, {}});
-          waited = &list.back().waited_for;
-        }
-        waited->push_back(table_[open.step].pc);
+      if (wave.att < 0 || open.done <= now) continue;
+      if (!waited) {
+        auto& list = waves[size_t(wave.att)].waits;
+        list.push_back({s.pc, {}});
+        waited = &list.back().waited_for;
       }
-      head = (head + 1) & 63;
-      --count;
+      waited->push_back(table_[open.inst].pc);
     }
   };
-  drain(wave.vm, wave.vm_head, wave.vm_count, s.vmcnt);
+  drain(wave.vm, s.vmcnt);
   // Scalar loads come back in any order: with some of them open only zero is certain, and
   // compilers ask for nothing else.
-  drain(wave.lgkm, wave.lgkm_head, wave.lgkm_count, s.lgkmcnt);
+  drain(wave.lgkm, s.lgkmcnt);
   return done;
 }
 
@@ -321,150 +318,163 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
   return header.hostcall ? done + parameters_.hostcall_cycles : done;
 }
 
+// When the instruction is there. They come 32 bytes at a time.
+inline uint64_t ComputeUnit::fetched(SimWave& wave, const StaticInst& s, uint64_t now) {
+  const uint64_t block = s.fetch_address >> 5;
+  if (block == wave.block) return now;
+  const bool jumped = block != wave.block + 1;
+  wave.block = block;
+  ++counts.ifetch;
+  const uint64_t there = memory_.fetch(sqc_, s.fetch_address, now);
+  counts.ifetch_level += there - now + parameters_.fetch_latency;
+  if (there == now && !(jumped && wave.step == wave.trace->steps.data())) return now;
+  return there + (jumped ? parameters_.fetch_latency : 0);
+}
+
+inline ComputeUnit::Issue ComputeUnit::valu(const Step& step) {
+  uint64_t& free = valu_free_[step.wave.simd];
+  const uint64_t issue = std::max(step.ready, free);
+  free = issue + step.inst.cycles;
+  counts.active_valu += step.inst.cycles / kQuad;
+  return {issue, issue + kQuad, kValu};
+}
+
+inline ComputeUnit::Issue ComputeUnit::matrix(const Step& step) {
+  SimWave& wave = step.wave;
+  const StaticInst& s = step.inst;
+  const uint64_t issue = std::max({step.ready, valu_free_[wave.simd], matrix_free_[wave.simd]});
+  valu_free_[wave.simd] = issue + kQuad;
+  matrix_free_[wave.simd] = issue + s.cycles;
+  counts.matrix_busy += s.cycles;
+  counts.active_valu += 1;
+  auto& result = wave.results[wave.result_at++ & 3];
+  result = {s.dst, issue + s.cycles + kQuad};
+  wave.results_until = std::max(wave.results_until, result.ready);
+  return {issue, issue + kQuad, kValu};
+}
+
+inline ComputeUnit::Issue ComputeUnit::salu(const Step& step) {
+  uint64_t& free = scalar_free_[step.wave.simd];
+  const uint64_t issue = std::max(step.now, free);
+  free = issue + kQuad;
+  ++counts.active_scalar;
+  return {issue, issue + step.inst.cycles, kSalu};
+}
+
+inline ComputeUnit::Issue ComputeUnit::scalar_load(const Step& step) {
+  SimWave& wave = step.wave;
+  const uint64_t issue = std::max(step.now, smem_free_[wave.simd]);
+  smem_free_[wave.simd] = issue + kQuad;
+  ++counts.active_scalar;
+  uint64_t done = issue + until_wait(parameters_.scalar_latency);
+  if (step.has_data) {
+    const MemHeader header = std::bit_cast<MemHeader>(*wave.data++);
+    for (uint32_t k = 0; k < header.lines; ++k) {
+      const uint64_t line = *wave.data++;
+      if (header.write) memory_.scalar_write(sqc_, line, issue);
+      else done = std::max(done, until_wait(memory_.scalar_read(sqc_, line, issue, header.bytes_per_lane / 4u)));
+    }
+  }
+  if (step.inst.cls == InstClass::SMEM_TIME) wave.trace->clocks.push_back(issue);
+  counts.smem_level += done - issue;
+  if (wave.lgkm.count < 64) wave.lgkm.push({done, step.id});
+  return {issue, issue + kQuad, kSmem};
+}
+
+inline ComputeUnit::Issue ComputeUnit::vector_access(const Step& step) {
+  SimWave& wave = step.wave;
+  const StaticInst& s = step.inst;
+  uint64_t issue = std::max(step.ready, vmem_free_[wave.simd]);
+  if (ta_free_ > issue + parameters_.address_queue_cycles) issue = ta_free_ - parameters_.address_queue_cycles;
+  if (wave.vm.full()) {  // the oldest must be back
+    issue = std::max(issue, wave.vm.oldest().done);
+    wave.vm.pop();
+  }
+  vmem_free_[wave.simd] = issue + kQuad;
+  ++(s.cls <= InstClass::SCRATCH_ATOMIC ? counts.active_flat : counts.active_vmem);
+  const bool flat = s.cls >= InstClass::FLAT_LOAD && s.cls <= InstClass::FLAT_ATOMIC;
+  const Issue issued{issue, issue + kQuad, flat ? kFlat : kVmem};
+  if (!step.has_data) return issued;  // cache control, or no lane
+  ++counts.vmem;
+  const MemHeader header = std::bit_cast<MemHeader>(*wave.data++);
+  uint64_t done = vector_memory(wave, s, header, issue);
+  if (wave.vm.count) done = std::max(done, wave.vm.newest().done);  // in order
+  counts.vmem_level += done - issue;
+  if (header.write) wave.stores_done = std::max(wave.stores_done, done);
+  wave.vm.push({done, step.id});
+  if (s.flat && wave.lgkm.count < 64) wave.lgkm.push({done, step.id});
+  if (header.lds_passes) {
+    count_lds(header);
+    lds_free_ += header.lds_passes + header.lds_conflicts;
+  }
+  return issued;
+}
+
+inline void ComputeUnit::count_lds(const MemHeader& header) {
+  counts.lds_active += header.lds_passes + header.lds_conflicts;
+  counts.lds_conflicts += header.lds_conflicts;
+}
+
+inline ComputeUnit::Issue ComputeUnit::lds_access(const Step& step) {
+  SimWave& wave = step.wave;
+  uint64_t issue = std::max(step.ready, lds_issue_[wave.simd]);
+  if (lds_free_ > issue + parameters_.lds_queue_cycles) issue = lds_free_ - parameters_.lds_queue_cycles;
+  ++counts.active_lds;
+  MemHeader header;
+  header.lds_passes = 2;  // permutations use the crossbar, not the banks
+  if (step.has_data) {
+    header = std::bit_cast<MemHeader>(*wave.data++);
+    count_lds(header);
+    counts.lds_atomic_returns += header.atomic;
+  }
+  const uint64_t conflicts = header.lds_conflicts * uint64_t(parameters_.lds_conflict_millicycles) / 1000;
+  lds_issue_[wave.simd] = issue + std::max<uint64_t>(parameters_.lds_instruction_cycles,
+                                                     header.lds_conflicts ? parameters_.lds_instruction_base + conflicts
+                                                                          : header.lds_passes * 4u);
+  const uint64_t begin = std::max(issue, lds_free_);
+  lds_free_ = begin + header.lds_passes + conflicts;
+  const uint64_t done = begin + until_wait(parameters_.lds_latency) + header.lds_passes -
+                        std::min<uint64_t>(2, header.lds_passes) + conflicts;
+  counts.lds_level += done - issue;
+  counts.wait_inst_lds += issue - step.now;
+  if (wave.lgkm.full()) wave.lgkm.pop();
+  wave.lgkm.push({done, step.id});
+  return {issue, issue + kQuad, kLds};
+}
+
+inline ComputeUnit::Issue ComputeUnit::branch(const Step& step) {
+  const SimWave& wave = step.wave;
+  const StaticInst& s = step.inst;
+  const uint64_t issue = std::max(step.now, branch_free_[wave.simd]);
+  branch_free_[wave.simd] = issue + kQuad;
+  const bool taken = wave.step != wave.steps_end && table_[*wave.step & ~kHasData].pc != s.pc + 4u * s.words;
+  const uint64_t duration = taken ? parameters_.branch_taken_cycles : parameters_.branch_not_taken_cycles;
+  ++counts.active_misc;
+  return {issue, issue + duration, taken ? kJump : kNext, duration};
+}
+
 void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
   SimWave& wave = slots_[w];
-  if (wave.step == wave.steps_end) {  // a trace that was cut
-    end_wave(w, now, source);
-    return;
-  }
-  const uint32_t word = *wave.step;
-  const uint32_t id = word & ~kHasData;
+  if (wave.step == wave.steps_end) return end_wave(w, now, source);  // a trace that was cut
+  const uint32_t word = *wave.step, id = word & ~kHasData;
   const StaticInst& s = table_[id];
-  const uint32_t simd = wave.simd;
-  // Instructions come 32 bytes at a time.
-  if (const uint64_t block = s.fetch_address >> 5; block != wave.block) {
-    const bool jumped = block != wave.block + 1;
-    wave.block = block;
-    ++counts.ifetch;
-    const uint64_t there = memory_.fetch(sqc_, s.fetch_address, now);
-    counts.ifetch_level += there - now + parameters_.fetch_latency;
-    if (there > now || (jumped && wave.step == wave.trace->steps.data())) {
-      ready_[w] = there + (jumped ? parameters_.fetch_latency : 0);
-      return;
-    }
+  if (const uint64_t there = fetched(wave, s, now); there != now) {
+    ready_[w] = there;
+    return;
   }
   ++wave.step;
   ++counts.steps;
-  uint64_t issue = now, next = 0, duration = kQuad;
-  uint8_t category = kMessage;
   const uint64_t ready = wave.results_until > now ? matrix_ready(wave, s, now) : now;
+  const Step step{wave, s, id, (word & kHasData) != 0, now, ready};
+  Issue issue{now, now + kQuad, kMessage};
   switch (s.unit) {
-    case Unit::Valu:
-      issue = std::max(ready, valu_free_[simd]);
-      valu_free_[simd] = issue + s.cycles;
-      next = issue + kQuad;
-      counts.active_valu += s.cycles / kQuad;
-      category = kValu;
-      break;
-    case Unit::Matrix: {
-      issue = std::max({ready, valu_free_[simd], matrix_free_[simd]});
-      valu_free_[simd] = issue + kQuad;
-      matrix_free_[simd] = issue + s.cycles;
-      next = issue + kQuad;
-      counts.matrix_busy += s.cycles;
-      counts.active_valu += 1;
-      auto& result = wave.results[wave.result_at++ & 3];
-      result = {s.dst, issue + s.cycles + kQuad};
-      wave.results_until = std::max(wave.results_until, result.ready);
-      category = kValu;
-      break;
-    }
-    case Unit::Salu:
-      issue = std::max(now, scalar_free_[simd]);
-      scalar_free_[simd] = issue + kQuad;
-      next = issue + s.cycles;
-      ++counts.active_scalar;
-      category = kSalu;
-      break;
-    case Unit::Smem: {
-      issue = std::max(now, smem_free_[simd]);
-      smem_free_[simd] = issue + kQuad;
-      next = issue + kQuad;
-      ++counts.active_scalar;
-      category = kSmem;
-      uint64_t done = issue + until_wait(parameters_.scalar_latency);
-      if (word & kHasData) {
-        const MemHeader header = std::bit_cast<MemHeader>(*wave.data++);
-        for (uint32_t k = 0; k < header.lines; ++k) {
-          const uint64_t line = *wave.data++;
-          if (header.write) memory_.scalar_write(sqc_, line, issue);
-          else done = std::max(done, until_wait(memory_.scalar_read(sqc_, line, issue, header.bytes_per_lane / 4u)));
-        }
-      }
-      if (s.cls == InstClass::SMEM_TIME) wave.trace->clocks.push_back(issue);
-      counts.smem_level += done - issue;
-      if (wave.lgkm_count < 64) push(wave.lgkm, wave.lgkm_head, wave.lgkm_count, {done, id});
-      break;
-    }
-    case Unit::Vmem: {
-      category = s.cls >= InstClass::FLAT_LOAD && s.cls <= InstClass::FLAT_ATOMIC ? kFlat : kVmem;
-      issue = std::max(ready, vmem_free_[simd]);
-      if (ta_free_ > issue + parameters_.address_queue_cycles) issue = ta_free_ - parameters_.address_queue_cycles;
-      if (wave.vm_count == 63) {  // the counter is full: the oldest must be back
-        issue = std::max(issue, wave.vm[wave.vm_head].done);
-        wave.vm_head = (wave.vm_head + 1) & 63;
-        --wave.vm_count;
-      }
-      vmem_free_[simd] = issue + kQuad;
-      next = issue + kQuad;
-      ++(s.cls <= InstClass::SCRATCH_ATOMIC ? counts.active_flat : counts.active_vmem);
-      if (!(word & kHasData)) break;  // cache control, or no lane
-      ++counts.vmem;
-      const MemHeader header = std::bit_cast<MemHeader>(*wave.data++);
-      uint64_t done = vector_memory(wave, s, header, issue);
-      if (wave.vm_count) done = std::max(done, wave.vm[(wave.vm_head + wave.vm_count - 1) & 63].done);  // in order
-      counts.vmem_level += done - issue;
-      if (header.write) wave.stores_done = std::max(wave.stores_done, done);
-      push(wave.vm, wave.vm_head, wave.vm_count, {done, id});
-      if (s.flat && wave.lgkm_count < 64) push(wave.lgkm, wave.lgkm_head, wave.lgkm_count, {done, id});
-      if (header.lds_passes) {
-        counts.lds_active += header.lds_passes + header.lds_conflicts;
-        counts.lds_conflicts += header.lds_conflicts;
-        lds_free_ += header.lds_passes + header.lds_conflicts;
-      }
-      break;
-    }
-    case Unit::Lds: {
-      category = kLds;
-      issue = std::max(ready, lds_issue_[simd]);
-      if (lds_free_ > issue + parameters_.lds_queue_cycles) issue = lds_free_ - parameters_.lds_queue_cycles;
-      next = issue + kQuad;
-      ++counts.active_lds;
-      MemHeader header;
-      header.lds_passes = 2;  // permutations use the crossbar, not the banks
-      if (word & kHasData) header = std::bit_cast<MemHeader>(*wave.data++);
-      const uint64_t conflicts = header.lds_conflicts * uint64_t(parameters_.lds_conflict_millicycles) / 1000;
-      lds_issue_[simd] = issue + std::max<uint64_t>(parameters_.lds_instruction_cycles,
-                                                    header.lds_conflicts ? parameters_.lds_instruction_base + conflicts
-                                                                         : header.lds_passes * 4u);
-      const uint64_t begin = std::max(issue, lds_free_);
-      lds_free_ = begin + header.lds_passes + conflicts;
-      const uint64_t done = begin + until_wait(parameters_.lds_latency) + header.lds_passes -
-                            std::min<uint64_t>(2, header.lds_passes) + conflicts;
-      if (word & kHasData) {
-        counts.lds_active += header.lds_passes + header.lds_conflicts;
-        counts.lds_conflicts += header.lds_conflicts;
-        counts.lds_atomic_returns += header.atomic;
-      }
-      counts.lds_level += done - issue;
-      counts.wait_inst_lds += issue - now;
-      if (wave.lgkm_count == 63) {
-        wave.lgkm_head = (wave.lgkm_head + 1) & 63;
-        --wave.lgkm_count;
-      }
-      push(wave.lgkm, wave.lgkm_head, wave.lgkm_count, {done, id});
-      break;
-    }
-    case Unit::Branch: {
-      issue = std::max(now, branch_free_[simd]);
-      branch_free_[simd] = issue + kQuad;
-      const bool taken = wave.step != wave.steps_end && table_[*wave.step & ~kHasData].pc != s.pc + 4u * s.words;
-      duration = taken ? parameters_.branch_taken_cycles : parameters_.branch_not_taken_cycles;
-      next = issue + duration;
-      category = taken ? kJump : kNext;
-      ++counts.active_misc;
-      break;
-    }
+    case Unit::Valu: issue = valu(step); break;
+    case Unit::Matrix: issue = matrix(step); break;
+    case Unit::Salu: issue = salu(step); break;
+    case Unit::Smem: issue = scalar_load(step); break;
+    case Unit::Vmem: issue = vector_access(step); break;
+    case Unit::Lds: issue = lds_access(step); break;
+    case Unit::Branch: issue = branch(step); break;
     case Unit::Wait: {
       const uint64_t done = wait(wave, s, now);
       counts.wait_any += done - now;
@@ -478,27 +488,18 @@ void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
       group.latest = std::max(group.latest, now);
       wave.arrived = now;
       ready_[w] = kNever;
-      arrive(group);
-      return;
+      return arrive(group);
     }
     case Unit::End:
       ++counts.active_misc;
       if (wave.att >= 0) note(wave, s, now, 0, kQuad, kMessage, kStalled);
-      end_wave(w, now + kQuad, source);
-      return;
-    case Unit::Idle:
-      duration = s.cycles;
-      next = now + s.cycles;
-      category = kImmediate;
-      break;
-    case Unit::Message:
-      next = now + kQuad;
-      ++counts.active_misc;
-      break;
+      return end_wave(w, now + kQuad, source);
+    case Unit::Idle: issue = {now, now + s.cycles, kImmediate, s.cycles}; break;
+    case Unit::Message: ++counts.active_misc; break;
   }
-  counts.wait_inst += issue - now;
-  if (wave.att >= 0) note(wave, s, now, issue - now, issue - now + duration, category, kStalled);
-  ready_[w] = next;
+  counts.wait_inst += issue.at - now;
+  if (wave.att >= 0) note(wave, s, now, issue.at - now, issue.at - now + issue.duration, issue.category, kStalled);
+  ready_[w] = issue.next;
 }
 
 }  // namespace gpu

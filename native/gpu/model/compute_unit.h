@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "model.h"
+#include "dispatch_profile.h"
 #include "xcc_memory.h"
 
 namespace gpu {
@@ -37,16 +37,28 @@ struct SimWave {
   static constexpr uint64_t kNoBlock = ~uint64_t(0) - 1;
   struct Open {
     uint64_t done;
-    uint32_t step;
+    uint32_t inst;  // in the table
+  };
+  // Operations not yet back, oldest first.
+  struct OpenRing {
+    std::array<Open, 64> ring;
+    uint32_t head = 0, count = 0;
+    const Open& oldest() const { return ring[head]; }
+    const Open& newest() const { return ring[(head + count - 1) & 63]; }
+    bool full() const { return count == 63; }  // as the hardware's counters are
+    void push(Open open) { ring[(head + count++) & 63] = open; }
+    void pop() {
+      head = (head + 1) & 63;
+      --count;
+    }
+    void clear() { head = count = 0; }
   };
   const WaveTrace* trace = nullptr;
   const uint32_t *step = nullptr, *steps_end = nullptr;
   const uint64_t* data = nullptr;
   uint64_t start = 0, stores_done = 0, arrived = 0, block = kNoBlock;
   uint32_t group = 0, simd = 0, slot = 0;
-  // Open operations, oldest first.
-  std::array<Open, 64> vm, lgkm;
-  uint32_t vm_head = 0, vm_count = 0, lgkm_head = 0, lgkm_count = 0;
+  OpenRing vm, lgkm;
   struct Result {
     RegisterSpan span;
     uint64_t ready = 0;
@@ -56,9 +68,11 @@ struct SimWave {
   uint64_t results_until = 0;
   int32_t att = -1;
   uint64_t att_until = 0;
-  void reset() {  // the rings need no clearing
-    vm_head = vm_count = lgkm_head = lgkm_count = result_at = 0;
+  void reset() {
+    vm.clear();
+    lgkm.clear();
     results = {};
+    result_at = 0;
     stores_done = results_until = 0;
     block = kNoBlock;
     att = -1;
@@ -102,7 +116,6 @@ class ComputeUnit {
  private:
   static constexpr uint64_t kNever = ~uint64_t(0);
   static constexpr uint32_t kSimds = 4, kMaxWaves = std::tuple_size_v<decltype(CuStorage::slots)>;
-  using Open = SimWave::Open;
   struct SimGroup {
     uint32_t live = 0, arrived = 0;
     uint64_t latest = 0;
@@ -110,17 +123,36 @@ class ComputeUnit {
     uint32_t size = 0;
   };
 
+  // An instruction about to be issued, and what became of it.
+  struct Step {
+    SimWave& wave;
+    const StaticInst& inst;
+    uint32_t id;      // in the table
+    bool has_data;    // the wave's trace has its memory accesses
+    uint64_t now;
+    uint64_t ready;   // now, or when the matrix results it needs are there
+  };
+  struct Issue {
+    uint64_t at, next;  // the wave's next instruction
+    uint8_t category;
+    uint64_t duration = 4;
+  };
   void step(uint32_t w, uint64_t now, WorkSource& source);
+  uint64_t fetched(SimWave& wave, const StaticInst& s, uint64_t now);
+  Issue valu(const Step& step);
+  Issue matrix(const Step& step);
+  Issue salu(const Step& step);
+  Issue scalar_load(const Step& step);
+  Issue vector_access(const Step& step);
+  Issue lds_access(const Step& step);
+  Issue branch(const Step& step);
   uint64_t vector_memory(SimWave& wave, const StaticInst& s, const MemHeader& header, uint64_t issue);
   uint64_t wait(SimWave& wave, const StaticInst& s, uint64_t now);
   uint64_t matrix_ready(const SimWave& wave, const StaticInst& s, uint64_t now) const;
+  void count_lds(const MemHeader& header);
   void end_wave(uint32_t w, uint64_t now, WorkSource& source);
   void arrive(SimGroup& group);
   void refresh(uint32_t simd);
-  void push(std::array<Open, 64>& ring, uint32_t head, uint32_t& count, Open open) {
-    ring[(head + count) & 63] = open;
-    ++count;
-  }
   void note(SimWave& wave, const StaticInst& s, uint64_t time, uint64_t stall, uint64_t duration, uint8_t category,
             uint8_t stall_state);
 

@@ -222,7 +222,7 @@ const std::vector<const char*>& modelled_counters(std::string_view architecture)
 
 std::vector<CounterValue> count(const CounterInput& input) {
   std::vector<CounterValue> out;
-  const DeviceModel& device = input.device;
+  const DeviceSpec& device = input.device;
   const bool gfx90a = device.architecture == "gfx90a";
   const uint32_t engines = engines_per_xcc(device), cus = cus_per_xcc(device);
   const auto asked = [&](const char* name) {

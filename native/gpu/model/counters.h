@@ -15,7 +15,7 @@ struct EngineCounts {
 };
 
 struct CounterInput {
-  const DeviceModel& device;
+  const DeviceSpec& device;
   const Parameters& parameters;
   const std::vector<EngineCounts>& engines;  // per shader engine of the device
   const SimulationResult& simulation;

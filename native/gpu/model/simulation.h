@@ -3,13 +3,17 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "compute_unit.h"
 
 namespace gpu {
 
-// What stays in a device between dispatches.
+// What stays in a device between dispatches, which are profiled one at a time.
 struct DeviceState {
+  explicit DeviceState(const DeviceSpec& device);
+  const Parameters& parameters;
+  std::mutex mutex;
   Addresses addresses;
   std::unique_ptr<InfinityCache> mall;             // where the device has one
   std::vector<std::unique_ptr<XccMemory>> memory;  // per XCD, made when first used
@@ -17,7 +21,7 @@ struct DeviceState {
 };
 
 struct SimulationInput {
-  const DeviceModel& device;
+  const DeviceSpec& device;
   const Parameters& parameters;
   const StaticTable& table;
   Residency residency{};
@@ -53,7 +57,7 @@ struct SimulationResult {
 SimulationResult simulate(const SimulationInput& input, DeviceState& state);
 
 // Position of a compute unit: they go round the shader engines of their XCD.
-inline uint32_t engines_per_xcc(const DeviceModel& device) { return std::max(1u, device.shader_engines / device.xccs); }
-inline uint32_t cus_per_xcc(const DeviceModel& device) { return std::max(1u, device.compute_units / device.xccs); }
+inline uint32_t engines_per_xcc(const DeviceSpec& device) { return std::max(1u, device.shader_engines / device.xccs); }
+inline uint32_t cus_per_xcc(const DeviceSpec& device) { return std::max(1u, device.compute_units / device.xccs); }
 
 }  // namespace gpu

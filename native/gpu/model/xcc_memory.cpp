@@ -6,12 +6,12 @@ namespace gpu {
 namespace {
 
 uint32_t short_line(uint64_t line) { return uint32_t(line / kLineBytes); }
-double bytes_per_clock(double gbps, const DeviceModel& device) { return gbps * 1000.0 / device.clock_mhz; }
+double bytes_per_clock(double gbps, const DeviceSpec& device) { return gbps * 1000.0 / device.clock_mhz; }
 uint64_t service_of(double bytes, double per_clock) { return uint64_t(bytes * (1 << FluidPipe::kShift) / per_clock); }
 
 }  // namespace
 
-XccMemory::XccMemory(const DeviceModel& device, const Parameters& p, const InfinityCache* mall)
+XccMemory::XccMemory(const DeviceSpec& device, const Parameters& p, const InfinityCache* mall)
     : channels(p.l2_channels),
       sqcs(p.sqcs_per_xcc),
       device_(device),

@@ -50,7 +50,7 @@ struct FabricRequest {
 
 class XccMemory {
  public:
-  XccMemory(const DeviceModel& device, const Parameters& parameters, const InfinityCache* mall);
+  XccMemory(const DeviceSpec& device, const Parameters& parameters, const InfinityCache* mall);
 
   // `share`: the part of the XCD's compute units that is simulated.
   void quantum(uint64_t start, uint32_t active_xccs, double share);
@@ -95,7 +95,7 @@ class XccMemory {
   uint64_t leave(uint32_t tag, uint32_t bytes);  // the time a write takes on its way out, 1/256 cycles
   void evict(uint32_t at, uint32_t channel, bool end);
 
-  const DeviceModel& device_;
+  const DeviceSpec& device_;
   const Parameters& parameters_;
   const InfinityCache* mall_;
   const uint32_t sets_per_channel_;

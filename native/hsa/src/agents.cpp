@@ -77,7 +77,7 @@ hsa_status_t common_info(const Agent& agent, int attribute, void* value) {
 }
 
 hsa_status_t gpu_info(const Agent& agent, int attribute, void* value) {
-  const gpu::DeviceModel& m = agent.gpu->model();
+  const gpu::DeviceSpec& m = agent.gpu->device();
   switch (attribute) {
     case HSA_AGENT_INFO_NAME: return give_text(value, m.architecture, 64);
     case HSA_AGENT_INFO_VENDOR_NAME: return give_text(value, "AMD", 64);
@@ -204,7 +204,7 @@ struct Cache {
 
 std::vector<Cache> caches_of(const Agent& agent) {
   if (!agent.is_gpu()) return {};
-  const gpu::DeviceModel& m = agent.gpu->model();
+  const gpu::DeviceSpec& m = agent.gpu->device();
   std::vector<Cache> out{{"L1", 1, m.architecture == "gfx942" ? 32768u : 16384u}, {"L2", 2, m.l2_bytes}};
   if (m.l3_bytes) out.push_back({"L3", 3, m.l3_bytes});
   return out;
@@ -326,7 +326,7 @@ hsa_status_t hsa_isa_from_name(const char* name, hsa_isa_t* isa) {
   if (!name || !isa) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   for (const auto& agent : runtime->agents()) {
     if (!agent->is_gpu()) continue;
-    const std::string full = isa_name(agent->gpu->model()), bare = full.substr(0, full.find(':'));
+    const std::string full = isa_name(agent->gpu->device()), bare = full.substr(0, full.find(':'));
     // Features left out are "any".
     if (full == name || bare == name || bare + ":xnack-" == name || bare + ":sramecc+" == name) {
       isa->handle = agent->handle().handle;
@@ -339,7 +339,7 @@ hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void*
   Agent* agent = isa_agent(isa);
   if (!agent) return HSA_STATUS_ERROR_INVALID_ISA;
   if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::string name = isa_name(agent->gpu->model());
+  const std::string name = isa_name(agent->gpu->device());
   switch (attribute) {
     case HSA_ISA_INFO_NAME_LENGTH: return give(value, uint32_t(name.size() + 1));
     case HSA_ISA_INFO_NAME: std::memcpy(value, name.c_str(), name.size() + 1); return HSA_STATUS_SUCCESS;
@@ -402,7 +402,7 @@ hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa, 
   Agent *one = isa_agent(code_object_isa), *other = isa_agent(agent_isa);
   if (!one || !other) return HSA_STATUS_ERROR_INVALID_ISA;
   if (!result) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *result = one->gpu->model().architecture == other->gpu->model().architecture;
+  *result = one->gpu->device().architecture == other->gpu->device().architecture;
   return HSA_STATUS_SUCCESS;
 }
 

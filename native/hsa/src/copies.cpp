@@ -111,7 +111,7 @@ class Engines {
     gpu::Gpu& on = *modelled.gpu->gpu;
     for (const void* at : modelled.through)
       if (at) on.streamed(at, modelled.bytes);
-    return device_clock::transfer(modelled.gpu, on.model().compute_units, modelled.way, ready, modelled.bytes);
+    return device_clock::transfer(modelled.gpu, on.device().compute_units, modelled.way, ready, modelled.bytes);
   }
 
   std::mutex mutex_;

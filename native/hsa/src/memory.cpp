@@ -141,7 +141,7 @@ void fill(char* address, uint32_t word, size_t size) {
 void push_out_of_caches(size_t size) {
   for (const auto& agent : Runtime::get()->agents())
     if (agent->is_gpu() &&
-        size >= agent->gpu->model().l3_bytes + uint64_t{agent->gpu->model().l2_bytes} * agent->gpu->model().xccs)
+        size >= agent->gpu->device().l3_bytes + uint64_t{agent->gpu->device().l2_bytes} * agent->gpu->device().xccs)
       agent->gpu->flush_caches();
 }
 
@@ -384,9 +384,9 @@ hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribut
     case HSA_AMD_REGION_INFO_HOST_ACCESSIBLE: return give(value, pool->allocatable());
     case HSA_AMD_REGION_INFO_BASE: return give(value, static_cast<void*>(nullptr));
     case HSA_AMD_REGION_INFO_BUS_WIDTH:
-      return give(value, uint32_t(pool->agent->is_gpu() ? pool->agent->gpu->model().memory_bus_bits : 64));
+      return give(value, uint32_t(pool->agent->is_gpu() ? pool->agent->gpu->device().memory_bus_bits : 64));
     case HSA_AMD_REGION_INFO_MAX_CLOCK_FREQUENCY:
-      return give(value, uint32_t(pool->agent->is_gpu() ? pool->agent->gpu->model().memory_clock_mhz : 0));
+      return give(value, uint32_t(pool->agent->is_gpu() ? pool->agent->gpu->device().memory_clock_mhz : 0));
   }
   return HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }

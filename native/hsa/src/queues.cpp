@@ -145,8 +145,8 @@ class HardwareQueue final : public Queue {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!result.ok) return fault(result);
     if (request.timed) {
-      const device_clock::Span span = device_clock::dispatch(agent, agent->gpu->model().compute_units, request.start_ns,
-                                                             result.duration_ns, result.compute_units);
+      const device_clock::Span span = device_clock::dispatch(
+          agent, agent->gpu->device().compute_units, request.start_ns, result.duration_ns, result.compute_units);
       start = span.start;
       end = time_ns_ = span.end;
       after_kernel_ = true;
@@ -295,9 +295,9 @@ bool Queue::create_ring(Agent& owner, uint32_t size, hsa_queue_type32_t type) {
   amd->read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
   amd->queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64;
   if (owner.is_gpu()) {
-    const gpu::DeviceModel& model = owner.gpu->model();
-    amd->max_cu_id = model.compute_units - 1;
-    amd->max_wave_id = model.simds_per_cu * model.waves_per_simd - 1;
+    const gpu::DeviceSpec& device = owner.gpu->device();
+    amd->max_cu_id = device.compute_units - 1;
+    amd->max_wave_id = device.simds_per_cu * device.waves_per_simd - 1;
   }
   const auto list = [](const void* at, size_t bytes) {
     const uint64_t base = reinterpret_cast<uint64_t>(at);
@@ -522,7 +522,7 @@ hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* queue, uint32_t bits, 
   Queue* found = queue_of(queue);
   if (!found) return HSA_STATUS_ERROR_INVALID_QUEUE;
   if (bits % 32 || !mask) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const uint32_t units = found->agent->is_gpu() ? found->agent->gpu->model().compute_units : 0;
+  const uint32_t units = found->agent->is_gpu() ? found->agent->gpu->device().compute_units : 0;
   for (uint32_t i = 0; i < bits / 32; ++i) {
     const uint32_t left = units > i * 32 ? units - i * 32 : 0;
     const uint32_t all = left >= 32 ? UINT32_MAX : (1u << left) - 1;

@@ -60,8 +60,8 @@ uint32_t Pool::flags() const {
 }
 
 uint64_t Pool::size() const {
-  if (kind == Kind::Group) return agent->gpu->model().lds_bytes_per_cu;
-  if (agent->is_gpu()) return agent->gpu->model().memory_bytes;
+  if (kind == Kind::Group) return agent->gpu->device().lds_bytes_per_cu;
+  if (agent->is_gpu()) return agent->gpu->device().memory_bytes;
   return gpu::host_memory_available();
 }
 
@@ -70,13 +70,13 @@ gpu::RangeKind Pool::range_kind() const {
   return agent->is_gpu() ? gpu::RangeKind::Vram : gpu::RangeKind::HostPinned;
 }
 
-std::vector<const gpu::DeviceModel*> requested_devices(std::string& error) {
+std::vector<const gpu::DeviceSpec*> requested_devices(std::string& error) {
   // The grammar is that of virtual/device_names.py; docs/device.md has it as a table.
   const char* text = std::getenv("ROCM_PERF_DEVICE");
   std::string list = text && *text ? text : "auto";
   if (list == "auto") list = "virtual";
   constexpr size_t most = 16;
-  std::vector<const gpu::DeviceModel*> out;
+  std::vector<const gpu::DeviceSpec*> out;
   for (size_t at = 0; at <= list.size();) {
     const size_t comma = std::min(list.find(',', at), list.size());
     std::string name = list.substr(at, comma - at);
@@ -90,23 +90,23 @@ std::vector<const gpu::DeviceModel*> requested_devices(std::string& error) {
       name.resize(star);
     }
     if (name == "virtual") name = "virtual:mi300x";
-    const gpu::DeviceModel* model = gpu::find_model(name);
+    const gpu::DeviceSpec* device = gpu::find_device(name);
     if (const char* architecture = gpu::not_executed(name)) {
       error = name + " cannot run programs: " + architecture + " code is not executed here";
       return {};
     }
-    if (!model || count < 1 || out.size() + count > most) {
+    if (!device || count < 1 || out.size() + count > most) {
       error = "ROCM_PERF_DEVICE=" + list + " names no virtual device; there are";
-      for (const gpu::DeviceModel& known : gpu::models()) error += " " + known.name;
+      for (const gpu::DeviceSpec& known : gpu::devices()) error += " " + known.name;
       return {};
     }
-    out.insert(out.end(), count, model);
+    out.insert(out.end(), count, device);
   }
   return out;
 }
 
-std::string isa_name(const gpu::DeviceModel& model) {
-  return "amdgcn-amd-amdhsa--" + model.architecture + ":sramecc+:xnack-";
+std::string isa_name(const gpu::DeviceSpec& device) {
+  return "amdgcn-amd-amdhsa--" + device.architecture + ":sramecc+:xnack-";
 }
 
 gpu::AddressSpace& Runtime::memory() {
@@ -123,10 +123,10 @@ Runtime::Runtime() : error_(wrong_setting()) {
   for (Pool::Kind kind : {Pool::Kind::Fine, Pool::Kind::Kernarg, Pool::Kind::Coarse})
     cpu->pools.push_back(std::make_unique<Pool>(cpu.get(), kind));
   agents_.push_back(std::move(cpu));
-  for (const gpu::DeviceModel* model : requested_devices(error_)) {
+  for (const gpu::DeviceSpec* device : requested_devices(error_)) {
     auto agent = std::make_unique<Agent>();
     agent->node = uint32_t(agents_.size());
-    agent->gpu = gpu::make_gpu(*model, memory());
+    agent->gpu = gpu::make_gpu(*device, memory());
     for (Pool::Kind kind : {Pool::Kind::Coarse, Pool::Kind::Fine, Pool::Kind::Group})
       agent->pools.push_back(std::make_unique<Pool>(agent.get(), kind));
     agents_.push_back(std::move(agent));
@@ -184,7 +184,7 @@ Pool* Runtime::pool(hsa_amd_memory_pool_t handle) const {
 bool Runtime::charge(Agent& agent, uint64_t bytes) {
   if (agent.is_gpu()) {
     const uint64_t before = agent.allocated.fetch_add(bytes);
-    if (before + bytes > agent.gpu->model().memory_bytes || before + bytes < before) {
+    if (before + bytes > agent.gpu->device().memory_bytes || before + bytes < before) {
       agent.allocated.fetch_sub(bytes);
       return false;
     }
@@ -211,7 +211,7 @@ void Runtime::discharge(Agent& agent, uint64_t bytes) {
 uint64_t Runtime::available(const Agent& agent) const {
   const uint64_t used = charged_.load(), host = host_limit_ > used ? host_limit_ - used : 0;
   if (!agent.is_gpu()) return host;
-  const uint64_t total = agent.gpu->model().memory_bytes, taken = agent.allocated.load();
+  const uint64_t total = agent.gpu->device().memory_bytes, taken = agent.allocated.load();
   return std::min(host, total > taken ? total - taken : 0);
 }
 
@@ -223,7 +223,7 @@ hsa_status_t hsa_shut_down() { return Runtime::release(); }
 // The first virtual device that runs code built for this processor, or null. The HIP runtime asks
 // for it by name.
 extern "C" __attribute__((visibility("default"))) const char* rpl_device_for(const char* processor) {
-  for (const gpu::DeviceModel& model : gpu::models())
-    if (codeobject::target_rank(processor, codeobject::processor(isa_name(model))) > 0) return model.name.c_str();
+  for (const gpu::DeviceSpec& device : gpu::devices())
+    if (codeobject::target_rank(processor, codeobject::processor(isa_name(device))) > 0) return device.name.c_str();
   return nullptr;
 }

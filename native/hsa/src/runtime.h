@@ -65,7 +65,7 @@ class Runtime {
 };
 
 // Devices asked for by ROCM_PERF_DEVICE: "virtual:mi300x", "virtual:mi300x*2", "a,b".
-std::vector<const gpu::DeviceModel*> requested_devices(std::string& error);
+std::vector<const gpu::DeviceSpec*> requested_devices(std::string& error);
 
 void load_tools();    // HSA_TOOLS_LIB
 void unload_tools();
@@ -74,5 +74,5 @@ void forget_executables();
 void stop_copies();
 
 // Shared with queues, executables and copies.
-std::string isa_name(const gpu::DeviceModel& model);
+std::string isa_name(const gpu::DeviceSpec& device);
 bool copy_allowed(const void* address, size_t size);

@@ -10,7 +10,7 @@ from rocm_perf_lab.arch.load import parse
 
 @cache
 def _table() -> dict[str, int]:
-    path = resources.files("rocm_perf_lab.arch") / "data" / "virtual" / "model.toml"
+    path = resources.files("rocm_perf_lab.arch") / "data" / "virtual" / "parameters.toml"
     by_architecture = parse(path.read_text(encoding="utf-8"))["matrix_cycles"]
     # gfx90a and gfx942 spell the names differently, so one table serves both.
     return {name: int(c) for cycles in by_architecture.values() for name, c in cycles.items()}

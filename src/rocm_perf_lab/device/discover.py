@@ -10,7 +10,7 @@ from typing import Literal
 
 from rocm_perf_lab.device import python_programs
 from rocm_perf_lab.errors import MissingTool, UsageError
-from rocm_perf_lab.virtual import device_names, models, native
+from rocm_perf_lab.virtual import device_names, device_specs, native
 
 TOPOLOGY = Path("/sys/class/kfd/kfd/topology/nodes")
 DRIVER = Path("/dev/kfd")
@@ -73,23 +73,23 @@ def virtual() -> tuple[Device, ...]:
     built = native.find_library_dir() is not None
     return tuple(
         Device(
-            name=model.name,
+            name=spec.name,
             kind="virtual",
-            architecture=model.architecture,
-            product=model.marketing_name,
-            compute_units=model.compute_units,
-            memory_bytes=model.memory_bytes,
+            architecture=spec.architecture,
+            product=spec.marketing_name,
+            compute_units=spec.compute_units,
+            memory_bytes=spec.memory_bytes,
             usable=built,
             reason=None if built else "the native libraries are not built: make native",
         )
-        for model in models.models()
+        for spec in device_specs.specs()
     )
 
 
 def default_name(found: tuple[Device, ...]) -> str:
     """The first usable real device, else the virtual MI300X."""
     real = next((d for d in found if d.kind == "hardware" and d.usable), None)
-    return real.name if real else models.DEFAULT
+    return real.name if real else device_specs.DEFAULT
 
 
 def choose(

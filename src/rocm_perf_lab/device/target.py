@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from rocm_perf_lab.device import discover
-from rocm_perf_lab.virtual import device_names, models, native
+from rocm_perf_lab.virtual import device_names, device_specs, native
 
 STAND_IN = "rocm_perf_lab.virtual.rocprofv3"
 
@@ -50,7 +50,7 @@ def choose(
     if (rocprofv3_installed and usable) or not built:
         return Target("hardware", "rocm")
     missing = "no AMD GPU was found" if not driver.exists() else "rocprofv3 is not installed"
-    return _virtual(models.DEFAULT, environment, missing)
+    return _virtual(device_specs.DEFAULT, environment, missing)
 
 
 def _virtual(name: str, environment: Mapping[str, str], why: str | None = None) -> Target:

@@ -13,14 +13,14 @@ from pathlib import Path
 from rocm_perf_lab.errors import MissingTool, PerfLabError
 from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
-from rocm_perf_lab.virtual import models, native
+from rocm_perf_lab.virtual import device_specs, native
 
 
-def build(name: str, folder: Path, device: str = models.DEFAULT) -> Path:
+def build(name: str, folder: Path, device: str = device_specs.DEFAULT) -> Path:
     """`name`.hip as a program for `device` in `folder`."""
     target = folder / name
     source = str(resources.files("rocm_perf_lab.validate") / f"{name}.hip")
-    (architecture,) = {m.architecture for m in models.models() if m.name == device}
+    (architecture,) = {spec.architecture for spec in device_specs.specs() if spec.name == device}
     hipcc = [sys.executable, "-m", "rocm_perf_lab", "hipcc", f"--offload-arch={architecture}"]
     command = [*hipcc, "-O3", source, "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -14,7 +14,7 @@ from rocm_perf_lab import scratch
 from rocm_perf_lab.arch.load import parse
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.validate.build import build, output, recorded
-from rocm_perf_lab.virtual import device_names, models, native
+from rocm_perf_lab.virtual import device_names, device_specs, native
 
 ALIKE = ("virtual:mi300x", "virtual:mi300a")  # those that published.toml's probes are of
 LAPLACIAN_SIDE = 512
@@ -55,9 +55,9 @@ def known(device: str) -> str:
     if asked.kind == "rocm" or len(set(asked.devices)) > 1:
         raise UsageError(
             f"{asked} is not one virtual device",
-            f"--device is one of {', '.join(m.name for m in models.models())}",
+            f"--device is one of {', '.join(spec.name for spec in device_specs.specs())}",
         )
-    return asked.devices[0] if asked.devices else models.DEFAULT
+    return asked.devices[0] if asked.devices else device_specs.DEFAULT
 
 
 def published_of(device: str) -> dict[str, dict[str, Any]]:

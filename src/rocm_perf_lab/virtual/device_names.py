@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Literal
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.virtual import models
+from rocm_perf_lab.virtual import device_specs
 
 VARIABLE = "ROCM_PERF_DEVICE"
 MOST = 16  # virtual devices of one program
@@ -59,11 +59,11 @@ def parse(text: str, said: str = "") -> DeviceName:
     if rocm:
         return DeviceName("rocm", int(rocm[1]) if rocm[1] else None)
     found: list[str] = []
-    known = [model.name for model in models.models()]
+    known = [spec.name for spec in device_specs.specs()]
     for word in text.split(","):
         match = _VIRTUAL.fullmatch(word)
-        name = f"virtual:{match[1]}" if match and match[1] else models.DEFAULT
-        described = models.not_executed().get(name) if match else None
+        name = f"virtual:{match[1]}" if match and match[1] else device_specs.DEFAULT
+        described = device_specs.not_executed().get(name) if match else None
         if described:
             raise UsageError(
                 f"{name} cannot run programs: {described} code is not executed here",
@@ -74,7 +74,7 @@ def parse(text: str, said: str = "") -> DeviceName:
             raise UsageError(
                 f"no device is called {said}{text}",
                 hint=f"there are auto, rocm, rocm:0 …, virtual, {', '.join(known)}, "
-                f"{models.DEFAULT}*2, and lists of virtual ones with commas",
+                f"{device_specs.DEFAULT}*2, and lists of virtual ones with commas",
             )
         found += [name] * int(match[2] or 1)
     if len(found) > MOST:

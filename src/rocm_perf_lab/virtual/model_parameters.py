@@ -1,4 +1,4 @@
-"""Parameters of the virtual GPU's models and clock, from arch/data/virtual/*.toml.
+"""Parameters of the virtual GPU's model and clock, from arch/data/virtual/*.toml.
 
 The native build runs this module before the package's dependencies are installed, so it uses the
 standard library only: `python -m rocm_perf_lab.virtual.model_parameters OUTDIR` writes the C++.
@@ -19,7 +19,7 @@ from rocm_perf_lab.virtual.isa.model import ARCHES
 from rocm_perf_lab.virtual.isa.table import all_ops
 
 FOLDER = Path(__file__).resolve().parent.parent / "arch" / "data" / "virtual"
-FILE = FOLDER / "model.toml"
+FILE = FOLDER / "parameters.toml"
 COSTS = FOLDER / "timeline.toml"
 
 
@@ -28,7 +28,7 @@ def table(path: Path = FILE) -> dict[str, Any]:
     return parsed
 
 
-def devices() -> dict[str, dict[str, dict[str, Any]]]:
+def by_device() -> dict[str, dict[str, dict[str, Any]]]:
     """Every device's parameters, inheritance resolved: name -> {value, unit, kind, source}."""
     tables = table()["devices"]
 
@@ -75,7 +75,7 @@ def _costs() -> str:
 
 
 def main(folder: Path) -> None:
-    known = devices()
+    known = by_device()
     names = sorted(next(iter(known.values())))
     rows = []
     for device, values in known.items():

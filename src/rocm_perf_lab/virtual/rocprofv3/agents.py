@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.virtual import device_names, models
-from rocm_perf_lab.virtual.models import Model
+from rocm_perf_lab.virtual import device_names, device_specs
+from rocm_perf_lab.virtual.device_specs import DeviceSpec
 
 _FIRST_HANDLE = 5600
 
@@ -17,7 +17,7 @@ _FIRST_HANDLE = 5600
 class Gpu:
     number: int  # the agent's node
     index: int  # among GPUs
-    model: Model
+    spec: DeviceSpec
 
     @property
     def handle(self) -> int:
@@ -26,7 +26,7 @@ class Gpu:
     @property
     def constants(self) -> Mapping[str, float]:
         """What AMD's counter expressions call by name."""
-        m = self.model
+        m = self.spec
         return {
             "CU_NUM": float(m.compute_units),
             "SIMD_NUM": float(m.compute_units * m.simds_per_cu),
@@ -36,7 +36,7 @@ class Gpu:
 
     @property
     def extdata(self) -> dict[str, Any]:
-        m = self.model
+        m = self.spec
         cus_per_engine = m.compute_units // m.shader_engines
         return {
             "id": {"handle": self.handle},
@@ -85,6 +85,6 @@ def gpus(device: str) -> list[Gpu]:
     asked = device_names.parse(device, f"{device_names.VARIABLE}=")
     if asked.kind == "rocm":
         raise BadInput(f"{device} is a real GPU; this profiler has virtual ones only")
-    known = {model.name: model for model in models.models()}
-    names = asked.devices or (models.DEFAULT,)
+    known = {spec.name: spec for spec in device_specs.specs()}
+    names = asked.devices or (device_specs.DEFAULT,)
     return [Gpu(i + 1, i, known[name]) for i, name in enumerate(names)]

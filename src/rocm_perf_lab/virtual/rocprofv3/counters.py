@@ -66,7 +66,7 @@ class Catalogue:
 
 @cache
 def catalogue(architecture: str) -> Catalogue:
-    path = resources.files("rocm_perf_lab.virtual.rocprofv3") / "counters.toml"
+    path = resources.files("rocm_perf_lab.arch") / "data" / "virtual" / "counters.toml"
     data = parse(path.read_text(encoding="utf-8"))
     blocks: dict[str, str] = {}
     derived: dict[str, str] = {}

@@ -37,11 +37,11 @@ def write(recording: Recording, path: Path, hostname: str) -> None:
             db.agent(
                 gpu.number,
                 "GPU",
-                gpu.model.architecture,
-                model=gpu.model.marketing_name,
-                product=gpu.model.marketing_name,
+                gpu.spec.architecture,
+                model=gpu.spec.marketing_name,
+                product=gpu.spec.marketing_name,
                 type_index=gpu.index,
-                device_id=gpu.model.chip_id,
+                device_id=gpu.spec.chip_id,
                 extdata=gpu.extdata,
             )
         for code in r.log.codes:
@@ -74,5 +74,5 @@ def guid(r: Recording) -> str:
     digest = hashlib.sha256()
     for part in (r.log.command, r.pid, r.line.start, r.calls, r.dispatches, r.copies):
         digest.update(repr(part).encode())
-    digest.update(repr((r.allocations, r.wanted.pmc, [g.model.name for g in r.gpus])).encode())
+    digest.update(repr((r.allocations, r.wanted.pmc, [g.spec.name for g in r.gpus])).encode())
     return str(uuid.UUID(bytes=digest.digest()[:16], version=4))

@@ -135,9 +135,9 @@ def _agents(r: Recording) -> Iterable[Object]:
         yield {
             **gpu.extdata,
             "type": _GPU,
-            "name": gpu.model.architecture,
-            "model_name": gpu.model.marketing_name,
-            "product_name": gpu.model.marketing_name,
+            "name": gpu.spec.architecture,
+            "model_name": gpu.spec.marketing_name,
+            "product_name": gpu.spec.marketing_name,
             "node_id": gpu.number,
         }
 

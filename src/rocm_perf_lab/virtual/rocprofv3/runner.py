@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import BadInput, MissingTool
-from rocm_perf_lab.virtual import models, native
+from rocm_perf_lab.virtual import device_specs, native
 from rocm_perf_lab.virtual.rocprofv3 import (
     agents,
     counters,
@@ -53,7 +53,7 @@ class Ended:
 
 def run(command: Command, tell: Tell) -> int:
     """All passes; the program's exit code, that of the first run that failed."""
-    device = os.environ.get("ROCM_PERF_DEVICE") or models.DEFAULT
+    device = os.environ.get("ROCM_PERF_DEVICE") or device_specs.DEFAULT
     gpus = agents.gpus(device)
     plans = [(wanted, _plan(wanted, gpus)) for wanted in command.passes]
     for note in command.notes:
@@ -74,7 +74,7 @@ def _plan(wanted: Pass, gpus: Sequence[agents.Gpu]) -> list[Wanted]:
     """The counters of a pass, refused here if they cannot be had."""
     if not wanted.pmc:
         return []
-    architectures = sorted({gpu.model.architecture for gpu in gpus})
+    architectures = sorted({gpu.spec.architecture for gpu in gpus})
     if len(architectures) > 1:
         raise BadInput(f"counters of {' and '.join(architectures)} cannot be mixed in one run")
     counted = counters.resolve(wanted.pmc, counters.catalogue(architectures[0]))
@@ -209,8 +209,8 @@ def _recordings(
     logs: list[ProcessLog], wanted: Pass, counted: list[Wanted], gpus: list[agents.Gpu]
 ) -> list[Recording]:
     reproducible = os.environ.get(REPRODUCIBLE, "") not in ("", "0")
-    units = {gpu.number: gpu.model.compute_units for gpu in gpus}
-    known = counters.catalogue(gpus[0].model.architecture) if counted else None
+    units = {gpu.number: gpu.spec.compute_units for gpu in gpus}
+    known = counters.catalogue(gpus[0].spec.architecture) if counted else None
     numbers = {log.pid: i if reproducible else log.pid for i, log in enumerate(logs, 1)}
     made: list[Recording] = []
     for log in logs:

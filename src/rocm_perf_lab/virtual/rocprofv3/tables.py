@@ -80,7 +80,7 @@ _STATS = "Name Calls TotalDurationNs AverageNs Percentage MinNs MaxNs StdDev"
 def _agents(r: Recording) -> Iterable[Row]:
     yield (0, 0, "CPU", 0, 0, 0, 0, "CPU", "Virtual host")
     for gpu in r.gpus:
-        m, facts = gpu.model, gpu.extdata
+        m, facts = gpu.spec, gpu.extdata
         counts = (facts["cu_count"], facts["simd_count"], 64, m.xccs)
         yield (gpu.number, gpu.number, "GPU", *counts, m.architecture, m.marketing_name)
 

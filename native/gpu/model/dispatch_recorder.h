@@ -1,5 +1,5 @@
-// The models' view of one running dispatch: which workgroups are recorded, exact counts of all of
-// them, and the profile at the end.
+// What is written down of one running dispatch: traces of the workgroups that will be simulated, exact
+// counts of all of them; and the profile made of it at the end.
 #pragma once
 
 #include <deque>
@@ -9,18 +9,9 @@
 
 namespace gpu {
 
-// Kept per device; dispatches are profiled one at a time.
-class ModelState {
+class DispatchRecorder {
  public:
-  explicit ModelState(const DeviceModel& device);
-  const Parameters& parameters;
-  DeviceState device_state;
-  std::mutex mutex;
-};
-
-class DispatchModel {
- public:
-  DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch, const ProfileRequest& request);
+  DispatchRecorder(const DeviceSpec& device, DeviceState& state, const Launch& launch, const ProfileRequest& request);
 
   // The observer for a workgroup about to run, or nullptr.
   Observer* begin(WorkgroupContext& group);
@@ -33,8 +24,8 @@ class DispatchModel {
   void keep(GroupTrace group);
   bool recorded(uint64_t index) const { return !closed_ && (all_xccs_ || index % device_.xccs == 0); }
 
-  const DeviceModel& device_;
-  ModelState& state_;
+  const DeviceSpec& device_;
+  DeviceState& state_;
   const Launch& launch_;
   const ProfileRequest& request_;
   const size_t detailed_steps_;

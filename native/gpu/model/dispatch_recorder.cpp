@@ -1,10 +1,9 @@
-#include "dispatch_model.h"
+#include "dispatch_recorder.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <stdexcept>
 
 #include "residency/residency.h"
 
@@ -14,15 +13,6 @@ namespace {
 // What is simulated in detail. A dispatch beyond this is sampled: first the workgroups of one XCD
 // only, then only the first of those; of a long wave only its beginning, the longer the fewer there are.
 constexpr size_t kDetailedSteps = 2'000'000, kDetailedBytes = size_t{768} << 20, kStepsPerWave = 16384;
-
-const Parameters& parameters_of(const DeviceModel& device) {
-  static constexpr Parameters kAll[] = {
-#include "model_parameters.inc"
-  };
-  for (const Parameters& parameters : kAll)
-    if (device.name == parameters.device) return parameters;
-  throw std::logic_error("no model parameters for " + device.name);
-}
 
 std::atomic<Profiler*> g_profiler{nullptr};
 
@@ -37,12 +27,8 @@ uint64_t vmem_of(const Wave& wave) {
 void set_profiler(Profiler* profiler) { g_profiler = profiler; }
 Profiler* profiler() { return g_profiler; }
 
-ModelState::ModelState(const DeviceModel& device) : parameters(parameters_of(device)) {
-  device_state.addresses.shared_with_host = device.apu;
-}
-
-DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const Launch& launch,
-                             const ProfileRequest& request)
+DispatchRecorder::DispatchRecorder(const DeviceSpec& device, DeviceState& state, const Launch& launch,
+                                   const ProfileRequest& request)
     : device_(device),
       state_(state),
       launch_(launch),
@@ -52,18 +38,18 @@ DispatchModel::DispatchModel(const DeviceModel& device, ModelState& state, const
       engines_(size_t(engines_per_xcc(device)) * device.xccs),
       executed_(device.xccs),
       vmem_(device.xccs) {
-  state.device_state.addresses.learn(*launch.memory);
+  state.addresses.learn(*launch.memory);
   const uint64_t items =
       uint64_t{launch.request.workgroup[0]} * launch.request.workgroup[1] * launch.request.workgroup[2];
   const uint64_t waves = launch.group_count * std::max<uint64_t>(1, (items + kLanes - 1) / kLanes);
   steps_per_wave_ = std::max<size_t>(kStepsPerWave, detailed_steps_ / std::max<uint64_t>(1, waves));
 }
 
-Observer* DispatchModel::begin(WorkgroupContext& group) {
+Observer* DispatchRecorder::begin(WorkgroupContext& group) {
   if (!recorded(group.index)) return nullptr;
   std::unique_ptr<GroupRecorder> recorder;
   if (spare_.empty()) {
-    recorder = std::make_unique<GroupRecorder>(table_, state_.device_state.addresses, steps_per_wave_);
+    recorder = std::make_unique<GroupRecorder>(table_, state_.addresses, steps_per_wave_);
   } else {
     recorder = std::move(spare_.back());
     spare_.pop_back();
@@ -73,7 +59,7 @@ Observer* DispatchModel::begin(WorkgroupContext& group) {
   return open_.back().second.get();
 }
 
-void DispatchModel::finished(const WorkgroupContext& group) {
+void DispatchRecorder::finished(const WorkgroupContext& group) {
   const uint32_t xcc = uint32_t(group.index % device_.xccs), per_xcc = engines_per_xcc(device_);
   EngineCounts& engine = engines_[xcc * per_xcc + group.index / device_.xccs % per_xcc];
   const uint32_t waves = group.shape.waves(), items = group.shape.items();
@@ -99,7 +85,7 @@ void DispatchModel::finished(const WorkgroupContext& group) {
   }
 }
 
-void DispatchModel::keep(GroupTrace group) {
+void DispatchRecorder::keep(GroupTrace group) {
   for (const WaveTrace& wave : group.waves) cut_ |= wave.cut;
   steps_ += group.steps();
   bytes_ += group.bytes();
@@ -118,7 +104,7 @@ void DispatchModel::keep(GroupTrace group) {
   closed_ = true;
 }
 
-DispatchProfile DispatchModel::profile(unsigned threads) {
+DispatchProfile DispatchRecorder::profile(unsigned threads) {
   const ProfileRequest& request = request_;
   const Parameters& p = state_.parameters;
   SimulationInput input{.device = device_, .parameters = p, .table = table_};
@@ -154,7 +140,7 @@ DispatchProfile DispatchModel::profile(unsigned threads) {
   for (const GroupTrace& group : groups_) kept += group.steps();
   for (uint64_t executed : executed_) everything += executed;
   if (kept < everything) input.traffic_share = double(kept) / double(everything);
-  SimulationResult simulated = simulate(input, state_.device_state);
+  SimulationResult simulated = simulate(input, state_);
 
   DispatchProfile profile;
   CounterInput counting{.device = device_, .parameters = p, .engines = engines_, .simulation = simulated};
@@ -200,7 +186,7 @@ DispatchProfile DispatchModel::profile(unsigned threads) {
   return profile;
 }
 
-ClockTimes DispatchModel::clock_times(const DispatchProfile& profile) const {
+ClockTimes DispatchRecorder::clock_times(const DispatchProfile& profile) const {
   ClockTimes times;
   times.duration = profile.cycles;
   const uint64_t begin = uint64_t(state_.parameters.launch_ns) * device_.clock_mhz / 1000;

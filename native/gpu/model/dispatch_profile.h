@@ -13,7 +13,7 @@ namespace gpu {
 
 struct DispatchRequest;
 struct DispatchResult;
-struct DeviceModel;
+struct DeviceSpec;
 
 // The waves a thread trace keeps: those of one compute unit of the chosen shader engines.
 // Shader engines are numbered over the whole device, XCC by XCC.

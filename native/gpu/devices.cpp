@@ -1,20 +1,19 @@
-#include <cstdlib>
 #include <utility>
 
 #include "gpu.h"
 
 namespace gpu {
 
-const std::vector<DeviceModel>& models() {
-  static const std::vector<DeviceModel> all = {
-#include "models.inc"
+const std::vector<DeviceSpec>& devices() {
+  static const std::vector<DeviceSpec> all = {
+#include "devices.inc"
   };
   return all;
 }
 
-const DeviceModel* find_model(std::string_view name) {
-  for (const DeviceModel& model : models())
-    if (model.name == name) return &model;
+const DeviceSpec* find_device(std::string_view name) {
+  for (const DeviceSpec& device : devices())
+    if (device.name == name) return &device;
   return nullptr;
 }
 

@@ -1,8 +1,8 @@
 """The virtual devices by name: what the native library reports to programs.
 
 The native build runs this module before the package's dependencies are installed, so it uses the
-standard library only: `python -m rocm_perf_lab.virtual.models FOLDER` writes the C++ tables, the
-limits on waves among them.
+standard library only: `python -m rocm_perf_lab.virtual.device_specs FOLDER` writes the C++ tables,
+the limits on waves among them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
-class Model:
+class DeviceSpec:
     name: str
     marketing_name: str
     architecture: str
@@ -43,8 +43,8 @@ class Model:
     apu: bool
 
 
-def models() -> tuple[Model, ...]:
-    return tuple(_model(name, entry) for name, entry in _table()["models"].items())
+def specs() -> tuple[DeviceSpec, ...]:
+    return tuple(_device(name, entry) for name, entry in _table()["devices"].items())
 
 
 def not_executed() -> dict[str, str]:
@@ -54,7 +54,7 @@ def not_executed() -> dict[str, str]:
 
 
 def _table() -> dict[str, Any]:
-    return _read(_PACKAGE / "virtual" / "models.toml")
+    return _read(_PACKAGE / "arch" / "data" / "virtual" / "devices.toml")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -62,10 +62,10 @@ def _read(path: Path) -> dict[str, Any]:
     return table
 
 
-def _model(name: str, entry: dict[str, Any]) -> Model:
+def _device(name: str, entry: dict[str, Any]) -> DeviceSpec:
     arch = _read(_PACKAGE / "arch" / "data" / f"{entry['architecture']}.toml")
     numbers = _numbers(arch["products"], entry["product"])
-    return Model(
+    return DeviceSpec(
         name=name,
         marketing_name=entry["marketing_name"],
         architecture=entry["architecture"],
@@ -122,21 +122,21 @@ def _wave_limits(architecture: str) -> str:
 
 
 def _write(output: Path, rows: list[str]) -> None:
-    text = "\n".join(["// Written by rocm_perf_lab.virtual.models; do not edit.", *rows, ""])
+    text = "\n".join(["// Written by rocm_perf_lab.virtual.device_specs; do not edit.", *rows, ""])
     if not output.exists() or output.read_text(encoding="utf-8") != text:
         output.write_text(text, encoding="utf-8")
 
 
 def main(folder: Path) -> None:
-    all_models = models()
+    every = specs()
     rows = [
-        "{" + ", ".join(f".{key} = {_cpp(value)}" for key, value in vars(model).items()) + "},"
-        for model in all_models
+        "{" + ", ".join(f".{key} = {_cpp(value)}" for key, value in vars(device).items()) + "},"
+        for device in every
     ]
-    _write(folder / "models.inc", rows)
+    _write(folder / "devices.inc", rows)
     missing = [f"{{{_cpp(name)}, {_cpp(isa)}}}," for name, isa in not_executed().items()]
     _write(folder / "not_executed.inc", missing)
-    architectures = sorted({model.architecture for model in all_models})
+    architectures = sorted({device.architecture for device in every})
     _write(folder / "wave_limits.inc", [_wave_limits(name) for name in architectures])
 
 
