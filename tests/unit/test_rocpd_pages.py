@@ -135,3 +135,17 @@ def test_without_numba_sqlite_is_asked(
     path = sample(tmp_path / "1_results.db")
     assert isinstance(read(path, True, monkeypatch), list)
     assert not decoded
+
+
+def test_sizes_of_skipped_values_cannot_add_up_past_the_record() -> None:
+    compiled = pages.kernels()
+    huge = b"\xbf" + b"\xff" * 8  # a text of nearly 2^62 bytes: twice that, and sums turn negative
+    header = bytes([1 + 2 * len(huge) + 1]) + huge + huge + b"\x01"
+    data = np.frombuffer(header + bytes(64), dtype=np.uint8)
+    place = np.zeros(1, dtype=np.int64)
+    whole, none = np.zeros((1, 1), dtype=np.int64), np.zeros((0, 1))
+    kinds = np.array([pages.SKIP, pages.SKIP, pages.INTEGER], dtype=np.int64)
+    assert not compiled.columns(
+        data, place, place, place + len(data), kinds, np.zeros(3, dtype=np.int64), -1,
+        whole, none, none.astype(np.int64), none.astype(np.int64),
+    )  # fmt: skip

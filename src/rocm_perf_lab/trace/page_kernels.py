@@ -13,6 +13,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from rocm_perf_lab.trace.columns import MISSING
 from rocm_perf_lab.trace.model import FloatColumn, IntColumn
 
 Bytes = npt.NDArray[np.uint8]
@@ -20,6 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 # Bytes of a value by its serial type, of those that are no text or blob.
 _SIZES = np.array([0, 1, 2, 3, 4, 6, 8, 8, 0, 0], dtype=np.int64)
+_MISSING = np.int64(MISSING)
 
 
 def _jit(function: Function) -> Function:
@@ -58,35 +60,43 @@ def _integer(data: Bytes, at: int, size: int) -> Any:
 
 
 @_jit
-def decode(
+def _short(data: Bytes, at: int) -> Any:
+    return (np.int64(data[at]) << 8) | np.int64(data[at + 1])
+
+
+@_jit
+def _local(payload: int, usable: int) -> Any:
+    """How much of a record lies on its page; the rest is on overflow pages."""
+    if payload <= usable - 35:
+        return payload
+    least = (usable - 12) * 32 // 255 - 23
+    local = least + (payload - least) % (usable - 4)
+    return local if local <= usable - 35 else least
+
+
+@_jit
+def records(
     data: Bytes,
     offsets: IntColumn,
     starts: IntColumn,
     usable: int,
-    kinds: IntColumn,
-    slot: IntColumn,
-    rowid_column: int,
     rowids: IntColumn,
-    integers: IntColumn,
-    reals: FloatColumn,
-    begin: IntColumn,
-    length: IntColumn,
+    begins: IntColumn,
+    ends: IntColumn,
 ) -> Any:
-    """Fill the columns and the first and last rowid; False for anything out of the ordinary."""
-    odd = np.int64(-9223372036854775808)
+    """Where each row's record lies, and its rowid; False for anything out of the ordinary."""
     row = 0
-    last = odd
+    last = _MISSING
     for p in range(len(offsets)):
         offset, start = offsets[p], starts[p]
         end = offset + usable
         if data[start] != 13:
             return False
-        cells = (np.int64(data[start + 3]) << 8) | np.int64(data[start + 4])
+        cells = _short(data, start + 3)
         if start + 8 + 2 * cells > end:
             return False
         for c in range(cells):
-            pointer = start + 8 + 2 * c
-            at = offset + ((np.int64(data[pointer]) << 8) | np.int64(data[pointer + 1]))
+            at = offset + _short(data, start + 8 + 2 * c)
             if at < start + 8 + 2 * cells or at >= end:
                 return False
             payload, at = _varint(data, at, end)
@@ -95,78 +105,99 @@ def decode(
             rowid, at = _varint(data, at, end)
             if at < 0 or rowid <= last:
                 return False
-            if row == 0:
-                rowids[0] = rowid
             last = rowid
-            local = payload
-            if payload > usable - 35:
-                least = (usable - 12) * 32 // 255 - 23
-                local = least + (payload - least) % (usable - 4)
-                if local > usable - 35:
-                    local = least
-            stop = at + local
-            if stop > end:
+            rowids[row], begins[row], ends[row] = rowid, at, at + _local(payload, usable)
+            if ends[row] > end:
                 return False
-            header, types = _varint(data, at, stop)
-            if types < 0 or header < 1 or at + header > stop:
+            row += 1
+    return True
+
+
+@_jit
+def columns(
+    data: Bytes,
+    rowids: IntColumn,
+    begins: IntColumn,
+    ends: IntColumn,
+    kinds: IntColumn,
+    slot: IntColumn,
+    rowid_column: int,
+    integers: IntColumn,
+    reals: FloatColumn,
+    begin: IntColumn,
+    length: IntColumn,
+) -> Any:
+    """Fill the columns from the records; False for anything out of the ordinary.
+
+    One loop, not a function a value: compiled calls that pass arrays cost half as much again.
+    """
+    for row in range(len(rowids)):
+        stop = ends[row]
+        header, types = _varint(data, begins[row], stop)
+        header_end = value_at = begins[row] + header
+        if types < 0 or header < 1 or header_end > stop:
+            return False
+        for column in range(len(kinds)):
+            if types >= header_end:
                 return False
-            value_at = at + header
-            header_end = value_at
-            for column in range(len(kinds)):
-                if types >= header_end:
+            kind = np.int64(data[types])
+            if kind < 0x80:
+                types += 1
+            else:
+                kind, types = _varint(data, types, header_end)
+                if types < 0 or kind < 0:
                     return False
-                kind_of = np.int64(data[types])
-                if kind_of < 0x80:
-                    types += 1
-                else:
-                    kind_of, types = _varint(data, types, header_end)
-                    if types < 0 or kind_of < 0:
-                        return False
-                if kind_of >= 12:
-                    size = (kind_of - 12) >> 1
-                elif kind_of < 10:
-                    size = _SIZES[kind_of]
-                else:
-                    return False
-                wanted = kinds[column]
-                if wanted != 0:
-                    if value_at + size > stop:
-                        return False
-                    to = slot[column]
-                    if wanted == 1:
-                        if column == rowid_column:
-                            integers[to, row] = rowid
-                        elif kind_of == 0:
-                            integers[to, row] = odd
-                        elif kind_of < 7:
-                            integers[to, row] = _integer(data, value_at, size)
-                        elif kind_of == 8 or kind_of == 9:
-                            integers[to, row] = kind_of - 8
-                        else:
-                            return False
-                    elif wanted == 2:
-                        if kind_of == 0:
-                            reals[to, row] = np.nan
-                        elif kind_of < 7:
-                            reals[to, row] = np.float64(_integer(data, value_at, size))
-                        elif kind_of == 7:
-                            bits = _integer(data, value_at, 8)
-                            reals[to, row] = np.int64(bits).view(np.float64)
-                        elif kind_of < 10:
-                            reals[to, row] = np.float64(kind_of - 8)
-                        else:
-                            return False
-                    elif kind_of == 0:
-                        begin[to, row] = 0
-                        length[to, row] = -1
-                    elif kind_of >= 13 and kind_of % 2 == 1:
-                        begin[to, row] = value_at
-                        length[to, row] = size
+            if kind >= 12:
+                size = (kind - 12) >> 1
+            elif kind < 10:
+                size = _SIZES[kind]
+            else:
+                return False
+            if value_at + size > stop:  # of a skipped one too: sizes could add up past all bounds
+                return False
+            wanted = kinds[column]
+            if wanted != 0:
+                to = slot[column]
+                if wanted == 1:
+                    if column == rowid_column:
+                        integers[to, row] = rowids[row]
+                    elif kind == 0:
+                        integers[to, row] = _MISSING
+                    elif kind < 7:
+                        integers[to, row] = _integer(data, value_at, size)
+                    elif kind == 8 or kind == 9:
+                        integers[to, row] = kind - 8
                     else:
                         return False
-                value_at += size
-            row += 1
-    rowids[1] = last
+                elif wanted == 2:
+                    if kind == 0:
+                        reals[to, row] = np.nan
+                    elif kind < 7:
+                        reals[to, row] = np.float64(_integer(data, value_at, size))
+                    elif kind == 7:
+                        bits = _integer(data, value_at, 8)
+                        reals[to, row] = np.int64(bits).view(np.float64)
+                    elif kind < 10:
+                        reals[to, row] = np.float64(kind - 8)
+                    else:
+                        return False
+                elif kind == 0:
+                    begin[to, row] = 0
+                    length[to, row] = -1
+                elif kind >= 13 and kind % 2 == 1:
+                    begin[to, row] = value_at
+                    length[to, row] = size
+                else:
+                    return False
+            value_at += size
+    return True
+
+
+@_jit
+def _same(one: Bytes, at: int, other: Bytes, there: int, size: int) -> Any:
+    for i in range(size):  # noqa: SIM110 - a loop is what compiles well
+        if one[at + i] != other[there + i]:
+            return False
     return True
 
 
@@ -197,15 +228,9 @@ def distinct(data: Bytes, begin: IntColumn, length: IntColumn) -> tuple[IntColum
                 found += 1
                 break
             other = first[code]
-            if length[other] == size:
-                same = True
-                for j in range(size):
-                    if data[begin[i] + j] != data[begin[other] + j]:
-                        same = False
-                        break
-                if same:
-                    codes[i] = code
-                    break
+            if length[other] == size and _same(data, begin[i], data, begin[other], size):
+                codes[i] = code
+                break
             at = (at + 1) & (places - 1)
     return codes, first[:found].copy()
 
@@ -219,14 +244,8 @@ def matching(
     for i in range(len(begin)):
         start = np.int64(0)
         for end in ends:
-            if end - start == length[i]:
-                same = True
-                for j in range(length[i]):
-                    if data[begin[i] + j] != wanted[start + j]:
-                        same = False
-                        break
-                if same:
-                    found[i] = True
-                    break
+            if end - start == length[i] and _same(data, begin[i], wanted, start, length[i]):
+                found[i] = True
+                break
             start = end
     return found

@@ -172,16 +172,17 @@ class PageBatch:
         self._begin = np.empty((texts, self.count), dtype=np.int64)
         self._length = np.empty((texts, self.count), dtype=np.int64)
         self._data = data
-        rowids = np.zeros(2, dtype=np.int64)
-        ordinary = kernels().decode(
+        rowids, begins, ends = np.empty((3, self.count), dtype=np.int64)
+        compiled = kernels()
+        ordinary = compiled.records(data, offsets, starts, usable, rowids, begins, ends)
+        ordinary = ordinary and compiled.columns(
             data,
-            offsets,
-            starts,
-            usable,
+            rowids,
+            begins,
+            ends,
             request.kinds,
             request.slots,
             request.rowid,
-            rowids,
             whole,
             real,
             self._begin,
@@ -189,7 +190,7 @@ class PageBatch:
         )
         if not ordinary:
             raise UnusualTableError
-        self.rowids = (int(rowids[0]), int(rowids[1]))
+        self.rowids = (int(rowids[0]), int(rowids[-1])) if self.count else (0, 0)
         real[~np.isfinite(real)] = np.nan
         # Copies, so that a column can be let go without the others.
         self.integers: list[IntColumn] = [column.copy() for column in whole]
