@@ -35,7 +35,7 @@ def runs_of(
         return
     found = kept_runs.kept(runs)
     if json:
-        _print_json(found)
+        sys.stdout.write(_json(found))
         return
     if not found:
         print(f"no run is kept under {runs}", file=sys.stderr)
@@ -88,18 +88,19 @@ def prune(
     print(f"{len(gone)} of {len(found)} runs, {total}", file=sys.stderr)
 
 
-def _print_json(found: list[kept_runs.KeptRun]) -> None:
-    import json
+def _json(found: list[kept_runs.KeptRun]) -> str:
+    from rocm_perf_lab.schema.common import to_json
+    from rocm_perf_lab.schema.runs import KeptRun, RunsDocument
 
-    rows = [
-        {
-            "name": run.folder.name,
-            "folder": str(run.folder),
-            "label": run.label,
-            "made": run.made.isoformat() if run.made else None,
-            "bytes": run.bytes,
-            "latest": run.latest,
-        }
-        for run in found
-    ]
-    print(json.dumps({"schema_version": "1.0", "runs": rows}, indent=2))
+    document = RunsDocument(
+        runs=[
+            KeptRun.of(
+                run,
+                name=run.folder.name,
+                folder=str(run.folder),
+                made=run.made.isoformat() if run.made else None,
+            )
+            for run in found
+        ]
+    )
+    return to_json(document)

@@ -1,7 +1,7 @@
 """Our environment variables: misspelt names and values are errors before anything runs.
 
 The virtual GPU's libraries check them too, for programs started by hand, by the same table:
-`python -m rocm_perf_lab.cli.settings FILE` writes it as C++ when the native part is configured.
+`python -m rocm_perf_lab.cli.settings FOLDER` writes it as C++ when the native part is configured.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def check(environment: Mapping[str, str]) -> None:
             raise UsageError(f"{name}={plain(value)[:60]}: it takes {takes}")
 
 
-def main(output: Path) -> None:
+def main(folder: Path) -> None:
     rows = [
         f'{{"{name}", "{takes}", ' + ("nullptr" if pattern is None else f'R"({pattern})"') + "},"
         for name, (takes, pattern) in sorted(VARIABLES.items())
@@ -83,8 +83,7 @@ def main(output: Path) -> None:
             "",
         ]
     )
-    if not output.exists() or output.read_text(encoding="utf-8") != text:
-        output.write_text(text, encoding="utf-8")
+    (folder / "settings.inc").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Which GPU code is built for: names of targets in every spelling, and the machine in ELF flags.
 
-The native reader takes its table from here: `python -m rocm_perf_lab.codeobject.architecture FILE`
-writes it as C++ when the native part is configured.
+The native reader takes its table from here; when the native part is configured,
+`python -m rocm_perf_lab.codeobject.architecture FOLDER` writes it as C++.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def machine(flags: int) -> str:
     return MACHINES.get(number, f"EF_AMDGPU_MACH {number:#x}")
 
 
-def main(output: Path) -> None:
+def main(folder: Path) -> None:
     rows = [f'{{{number:#x}, "{name}"}},' for number, name in MACHINES.items()]
     covers = [
         f'{{"{generic}", "{device}"}},' for generic, all_ in GENERIC.items() for device in all_
@@ -65,8 +65,7 @@ def main(output: Path) -> None:
             "",
         ]
     )
-    if not output.exists() or output.read_text(encoding="utf-8") != text:
-        output.write_text(text, encoding="utf-8")
+    (folder / "machines.inc").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

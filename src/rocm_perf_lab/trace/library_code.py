@@ -3,7 +3,7 @@
 A cost or a fault in a compiler's or a runtime's header belongs to the line that called it.
 
 native/codeobject/source.cpp is the same for faults and gets its table from here:
-python -m rocm_perf_lab.trace.library_code OUTPUT writes it.
+`python -m rocm_perf_lab.trace.library_code FOLDER` writes it.
 """
 
 from __future__ import annotations
@@ -60,14 +60,13 @@ def told(source: str | None, folders: bool = False) -> str:
     return f"{shown} (inlined: {innermost.rpartition('/')[2]})"
 
 
-def main(output: Path) -> None:
+def main(folder: Path) -> None:
     def table(name: str, texts: tuple[str, ...]) -> list[str]:
         return [f"constexpr std::string_view {name}[] = {{", *(f'"{t}",' for t in texts), "};"]
 
     first = "// Written by rocm_perf_lab.trace.library_code; do not edit."
     text = "\n".join([first, *table("kStarts", STARTS), *table("kParts", PARTS), ""])
-    if not output.exists() or output.read_text(encoding="utf-8") != text:
-        output.write_text(text, encoding="utf-8")
+    (folder / "library_code.inc").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -123,8 +123,7 @@ def _wave_limits(architecture: str) -> str:
 
 def _write(output: Path, rows: list[str]) -> None:
     text = "\n".join(["// Written by rocm_perf_lab.virtual.device_specs; do not edit.", *rows, ""])
-    if not output.exists() or output.read_text(encoding="utf-8") != text:
-        output.write_text(text, encoding="utf-8")
+    output.write_text(text, encoding="utf-8")
 
 
 def main(folder: Path) -> None:

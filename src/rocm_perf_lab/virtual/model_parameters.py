@@ -92,16 +92,11 @@ def main(folder: Path) -> None:
         "{" + ", ".join(str(listed[arch].get(name, 0)) for name in names_of) + "},"
         for arch in ARCHES
     ]
-    _write(folder / "model_parameters.h", _struct(names))
-    _write(folder / "model_parameters.inc", "\n".join(rows) + "\n")
-    _write(folder / "matrix_cycles.inc", "\n".join(matrix) + "\n")
-    _write(folder / "lds_banks.inc", _lds())
-    _write(folder / "timeline_costs.h", _costs())
-
-
-def _write(path: Path, text: str) -> None:
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
+    (folder / "model_parameters.h").write_text(_struct(names), encoding="utf-8")
+    (folder / "model_parameters.inc").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (folder / "matrix_cycles.inc").write_text("\n".join(matrix) + "\n", encoding="utf-8")
+    (folder / "lds_banks.inc").write_text(_lds(), encoding="utf-8")
+    (folder / "timeline_costs.h").write_text(_costs(), encoding="utf-8")
 
 
 if __name__ == "__main__":

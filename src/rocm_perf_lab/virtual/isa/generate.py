@@ -333,15 +333,14 @@ def _exec_index() -> str:
 
 
 def generate(directory: Path) -> list[Path]:
-    """Write the C++ into `directory`; files that would not change keep their time stamp."""
+    """Write the C++ into `directory`."""
     directory.mkdir(parents=True, exist_ok=True)
     files = {"isa.h": _header(), "isa_tables.cpp": _tables(), "exec_index.cpp": _exec_index()}
     files |= {f"exec_ops_{n}.cpp": text for n, text in enumerate(_exec_parts())}
     written = []
     for name, text in files.items():
         path = directory / name
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         written.append(path)
     return written
 
