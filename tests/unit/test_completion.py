@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
+import select
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +43,9 @@ def test_subcommands_and_values_are_offered() -> None:
     assert offered("profile", "--ceilings", "") == ["measured", "datasheet"]
     assert offered("optimize", "--policy", "b") == ["body"]
     assert offered("run", "--device", "v") == ["virtual"]
+    assert offered("run", "--device=v") == ["--device=virtual"]
+    assert offered("run", "--device", "=") == ["auto", "rocm", "virtual"]
+    assert offered("run", "--device", "=", "v") == ["virtual"]
 
 
 @pytest.mark.parametrize(
@@ -107,10 +114,75 @@ def test_bash_completes_with_the_script() -> None:
     assert done.stdout.splitlines()[1:] == ["--ceilings", "analyze"]
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_can_read_their_script(shell: str, tmp_path: Path) -> None:
+def test_scripts_go_where_the_shell_looks(tmp_path: Path) -> None:
+    moved = {"HOME": "/nowhere", "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    completion.install(["fish"], moved)
+    assert (tmp_path / "config" / "fish" / "completions" / "rocm-perf.fish").exists()
+    completion.install(["zsh"], {"HOME": str(tmp_path), "ZDOTDIR": str(tmp_path / "zsh")})
+    assert "compinit" in (tmp_path / "zsh" / ".zshrc").read_text()
+
+
+@pytest.fixture
+def installed(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """The environment of a shell with our completion, in a home with a file."""
+    shell: str = request.param
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell} here")
-    script = tmp_path / "script"
-    script.write_text(completion.SHELLS[shell][0])
-    subprocess.run([shell, "-n", str(script)], check=True)
+    completion.install([shell], {"HOME": str(tmp_path)})
+    (tmp_path / "trace.db").touch()
+    gone = {"ZDOTDIR", "XDG_CONFIG_HOME"}
+    kept = {name: value for name, value in os.environ.items() if name not in gone}
+    path = f"{PROGRAM.parent}:{os.environ['PATH']}"
+    return {**kept, "HOME": str(tmp_path), "PATH": path, "TERM": "dumb"}
+
+
+@pytest.mark.parametrize("installed", ["fish"], indirect=True)
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("rocm-perf ana", ["analyze"]),
+        ("rocm-perf profile --device ", ["auto", "rocm", "virtual"]),
+        ("rocm-perf profile --device=v", ["--device=virtual"]),
+        ("rocm-perf analyze tr", ["trace.db"]),
+    ],
+)
+def test_fish_completes(installed: dict[str, str], line: str, words: list[str]) -> None:
+    done = subprocess.run(
+        ["fish", "-c", f"complete -C '{line}'"],
+        env=installed, cwd=installed["HOME"], capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert [found.partition("\t")[0] for found in done.stdout.splitlines()] == words
+
+
+@pytest.mark.parametrize("installed", ["zsh"], indirect=True)
+@pytest.mark.parametrize(
+    ("line", "whole"),
+    [
+        ("rocm-perf ana", "rocm-perf analyze "),
+        ("rocm-perf profile --device v", "rocm-perf profile --device virtual "),
+        ("rocm-perf profile --device=v", "rocm-perf profile --device=virtual "),
+        ("rocm-perf analyze tr", "rocm-perf analyze trace.db "),
+    ],
+)
+def test_zsh_completes(installed: dict[str, str], line: str, whole: str) -> None:
+    """zsh completes only in a terminal: what stands in the line after a tab is written away."""
+    zshrc = Path(installed["HOME"], ".zshrc")
+    zshrc.write_text(
+        zshrc.read_text()
+        + 'tell() { print -rn -- "$BUFFER" > $HOME/line; exit }\nzle -N tell; bindkey "^T" tell\n'
+    )
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(installed["HOME"])
+        os.execvpe("zsh", ["zsh", "-i"], installed)
+    os.write(terminal, f"{line}\t\x14".encode())
+    said = b""
+    with contextlib.suppress(OSError):  # the terminal is gone with the shell
+        while select.select([terminal], [], [], 60)[0] and (piece := os.read(terminal, 4096)):
+            said += piece
+    os.close(terminal)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    result = Path(installed["HOME"], "line")
+    assert result.exists(), said
+    assert result.read_text() == whole

@@ -46,13 +46,19 @@ fi
 _FISH = """# fish completion of rocm-perf
 function __rocm_perf_complete
     set -l words (commandline -opc) (commandline -ct)
-    $words[1] --complete $words[2..-1] 2>/dev/null
+    set -l found ($words[1] --complete $words[2..-1] 2>/dev/null)
+    if set -q found[1]
+        printf '%s\\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete -c rocm-perf -a '(__rocm_perf_complete)'
-complete -c rocm-perf-lab -a '(__rocm_perf_complete)'
+complete -c rocm-perf -f -a '(__rocm_perf_complete)'
+complete -c rocm-perf-lab -f -a '(__rocm_perf_complete)'
 """
 
-# shell -> (the script, where it goes, the file that must load it and how; None: the shell does)
+# shell -> (the script, where it goes, the file that must load it and how; None: the shell does).
+# Paths are below $HOME, or, from a folder named in _MOVED, below what its variable says.
 SHELLS: dict[str, tuple[str, str, tuple[str, str] | None]] = {
     "bash": (
         _BASH,
@@ -64,11 +70,13 @@ SHELLS: dict[str, tuple[str, str, tuple[str, str] | None]] = {
         ".local/share/rocm-perf/completion.zsh",
         (
             ".zshrc",
-            'autoload -Uz compinit && compinit -C; . "$HOME/.local/share/rocm-perf/completion.zsh"',
+            "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -C }; "
+            '. "$HOME/.local/share/rocm-perf/completion.zsh"',
         ),
     ),
     "fish": (_FISH, ".config/fish/completions/rocm-perf.fish", None),
 }
+_MOVED = {".zshrc": ("ZDOTDIR", "."), ".config/fish": ("XDG_CONFIG_HOME", ".config")}
 GLOBAL = {
     "--help": "Show the commands.",
     "--version": "Print the version and exit.",
@@ -86,15 +94,15 @@ def install(words: list[str], environment: Mapping[str, str] = os.environ) -> st
     """What was done. Nothing is written twice, and no line of the user's is changed."""
     name = _shell(words, environment)
     script, place, loaded = SHELLS[name]
-    home = Path(environment.get("HOME") or Path.home())
     try:
-        path = home / place
+        path = _place(place, environment)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(script, "utf-8")
         if loaded is not None:
-            start, line = home / loaded[0], loaded[1]
+            start, line = _place(loaded[0], environment), loaded[1]
             before = start.read_text("utf-8") if start.exists() else ""
             if line not in before.splitlines():
+                start.parent.mkdir(parents=True, exist_ok=True)
                 gap = "" if before.endswith("\n") or not before else "\n"
                 with start.open("a", encoding="utf-8") as file:
                     file.write(f"{gap}{line}\n")
@@ -103,8 +111,15 @@ def install(words: list[str], environment: Mapping[str, str] = os.environ) -> st
             f"completion for {name} cannot be installed: {error}",
             hint=f"`rocm-perf --show-completion {name}` prints the script",
         ) from None
-    also = f", loaded by ~/{loaded[0]}" if loaded else ""
+    also = f", loaded by {_place(loaded[0], environment)}" if loaded else ""
     return f"completion for {name}: {path}{also}; it works in new shells"
+
+
+def _place(path: str, environment: Mapping[str, str]) -> Path:
+    for start, (variable, instead_of) in _MOVED.items():
+        if path.startswith(start) and (moved := environment.get(variable)):
+            return Path(moved) / Path(path).relative_to(instead_of)
+    return Path(environment.get("HOME") or Path.home()) / path
 
 
 def _shell(words: list[str], environment: Mapping[str, str]) -> str:
@@ -118,7 +133,14 @@ def _shell(words: list[str], environment: Mapping[str, str]) -> str:
 
 def candidates(words: list[str], commands: Mapping[str, tuple[str, str]]) -> list[str]:
     """Lines for the last of the words, which may be empty."""
-    *before, typed = words or [""]
+    # bash makes three words of --device=virtual, other shells leave it one.
+    *before, typed = [word for word in words[:-1] if word != "="] + [words[-1] if words else ""]
+    option, equals, value = typed.partition("=")
+    if typed == "=":
+        typed = ""
+    elif equals and option.startswith("--"):
+        found_values = candidates([*before, option, value], commands)
+        return [f"{option}={line}" for line in found_values]
     if not before:
         found = {name: summary for name, (_, summary) in commands.items()} | GLOBAL
         shown = {k: v for k, v in found.items() if typed.startswith("-") or k[0] != "-"}
