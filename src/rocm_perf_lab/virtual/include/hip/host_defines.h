@@ -3,34 +3,10 @@
 #define ROCM_PERF_HIP_HOST_DEFINES_H
 #define HIP_INCLUDE_HIP_AMD_DETAIL_HOST_DEFINES_H  // by which rocThrust knows that these words are there
 
+#include <hip/detail/attributes.h>
 #include <stdint.h>
 
-#if defined(__HIP__)
-#ifndef __host__
-#define __host__ __attribute__((host))
-#endif
-#ifndef __device__
-#define __device__ __attribute__((device))
-#endif
-#ifndef __global__
-#define __global__ __attribute__((global))
-#endif
-#ifndef __shared__
-#define __shared__ __attribute__((shared))
-#endif
-#ifndef __constant__
-#define __constant__ __attribute__((constant))
-#endif
-#ifndef __managed__
-#define __managed__ __attribute__((managed))
-#endif
-#else
-#ifndef __host__
-#define __host__
-#endif
-#ifndef __device__
-#define __device__
-#endif
+// Without a HIP compiler these mark nothing.
 #ifndef __global__
 #define __global__
 #endif
@@ -39,11 +15,6 @@
 #endif
 #ifndef __constant__
 #define __constant__
-#endif
-#endif
-
-#ifndef __forceinline__
-#define __forceinline__ inline __attribute__((always_inline))
 #endif
 
 #ifndef ROCM_PERF_HIP_DIM3

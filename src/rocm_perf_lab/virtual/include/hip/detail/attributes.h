@@ -1,4 +1,4 @@
-// The words that mark host and device code. Guarded one by one: hip/host_defines.h says the same.
+// The words that mark host and device code. Guarded one by one: other headers define them, too.
 #pragma once
 #if defined(__clang__)
 #pragma clang system_header
