@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.analyze.bottleneck import KernelEvidence, Number, Verdict, judge
 from rocm_perf_lab.analyze.counters import join
-from rocm_perf_lab.analyze.evidence import analyze_kernels, gather, launch_facts
+from rocm_perf_lab.analyze.evidence import analyze_kernels, gather
+from rocm_perf_lab.analyze.launches import launch_facts
 from rocm_perf_lab.analyze.occupancy import of_kernel
 from rocm_perf_lab.analyze.roofline import roofline
 from rocm_perf_lab.analyze.rules import LABELS, rule_set

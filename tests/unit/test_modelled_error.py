@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 
 from rocm_perf_lab.analyze.keys import KernelKey
+from rocm_perf_lab.analyze.memory_levels import Level
 from rocm_perf_lab.analyze.modelled_error import error_class, run_error_class
-from rocm_perf_lab.analyze.roofline import KernelRoofline, Level
+from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.rules import LABELS, Label
 from rocm_perf_lab.arch.load import files, products
 from rocm_perf_lab.arch.model_error import ErrorClass, model_errors

@@ -7,10 +7,7 @@ is opened without following links. docs/capture.md tells the format.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import stat
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.replay.done import Done
+from rocm_perf_lab.replay.plain_files import PlainFiles, hash_descriptor
 from rocm_perf_lab.schema.capture import (
     CaptureDocument,
     CodeObjects,
@@ -89,7 +87,7 @@ class Capture:
     memory: MemoryRegions
     code_objects: tuple[LoadedCodeObject, ...]
     kernarg: bytes
-    files: _Folder = field(repr=False)
+    files: PlainFiles = field(repr=False)
 
     @property
     def regions(self) -> list[Region]:
@@ -100,10 +98,10 @@ class Capture:
         return self.code_objects[self.dispatch.code_object]
 
     def kernel_hsaco(self) -> bytes:
-        return self.files.whole(KERNEL)
+        return _whole(self.files, KERNEL)
 
     def code_object(self, index: int) -> bytes:
-        return self.files.whole(self.code_objects[index].file)
+        return _whole(self.files, self.code_objects[index].file)
 
     def read_extent(self, extent: Extent) -> bytes:
         data = bytearray(extent.size)
@@ -175,7 +173,7 @@ def open_capture(
 ) -> Capture:
     """Open and check. `verify` also hashes every file; without it only names and sizes hold."""
     folder = find_capture(path)
-    files = _Folder(folder)
+    files = PlainFiles(folder)
     try:
         manifest = _manifest(files)
         _check_files(files, manifest, verify, tell)
@@ -187,75 +185,14 @@ def open_capture(
         raise
 
 
-class _Folder:
-    """Plain files inside a folder, opened without following a link anywhere below it.
-
-    A capture may have more files than a process may hold open: a few are kept.
-    """
-
-    KEPT = 64
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._open: OrderedDict[str, int] = OrderedDict()
-        try:
-            self._root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError as error:
-            raise BadInput(f"cannot open {path}: {error.strerror}") from None
-
-    def descriptor(self, name: str) -> int:
-        """Kept open for a while; not for several threads."""
-        if name in self._open:
-            self._open.move_to_end(name)
-        else:
-            self._open[name] = self.open(name)
-            if len(self._open) > self.KEPT:
-                os.close(self._open.popitem(last=False)[1])
-        return self._open[name]
-
-    def open(self, name: str) -> int:
-        """A descriptor of the caller's own."""
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-        head, _, tail = name.rpartition("/")
-        try:
-            if head:
-                inner = os.open(head, flags | os.O_DIRECTORY, dir_fd=self._root)
-                try:
-                    descriptor = os.open(tail, flags, dir_fd=inner)
-                finally:
-                    os.close(inner)
-            else:
-                descriptor = os.open(tail, flags, dir_fd=self._root)
-        except OSError as error:
-            raise BadInput(f"{self.path / name} cannot be read: {error.strerror}") from None
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise BadInput(f"{self.path / name} is not a plain file")
-        return descriptor
-
-    def whole(self, name: str) -> bytes:
-        """Everything in a file, for those whose size is limited."""
-        limit = (
-            MAX_JSON_BYTES if name.endswith(".json") else LIMITS.get(name, MAX_CODE_OBJECT_BYTES)
-        )
-        with os.fdopen(self.open(name), "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size > limit:
-                raise BadInput(f"{self.path / name} is too large ({size} bytes)")
-            return file.read(size)
-
-    def close(self) -> None:
-        for descriptor in self._open.values():
-            os.close(descriptor)
-        self._open.clear()
-        if self._root >= 0:
-            os.close(self._root)
-            self._root = -1
+def _whole(files: PlainFiles, name: str) -> bytes:
+    json = name.endswith(".json")
+    return files.whole(name, MAX_JSON_BYTES if json else LIMITS.get(name, MAX_CODE_OBJECT_BYTES))
 
 
-def _manifest(files: _Folder) -> CaptureDocument:
+def _manifest(files: PlainFiles) -> CaptureDocument:
     try:
-        data = files.whole(MANIFEST)
+        data = _whole(files, MANIFEST)
     except BadInput as error:
         raise BadInput(
             f"{files.path} is not a capture: {error.message}",
@@ -271,7 +208,7 @@ def _manifest(files: _Folder) -> CaptureDocument:
 
 
 def _check_files(
-    files: _Folder, manifest: CaptureDocument, verify: bool, tell: Callable[[str], None]
+    files: PlainFiles, manifest: CaptureDocument, verify: bool, tell: Callable[[str], None]
 ) -> None:
     total = sum(stored.bytes for stored in manifest.files.values())
     done = Done("checking", total if verify else 0, tell)
@@ -297,27 +234,16 @@ def _check_files(
             done.add(size)
 
 
-def hash_descriptor(descriptor: int) -> str:
-    digest = hashlib.sha256()
-    buffer = bytearray(1 << 20)
-    view = memoryview(buffer)
-    at = 0
-    while got := os.preadv(descriptor, [buffer], at):
-        digest.update(view[:got])
-        at += got
-    return digest.hexdigest()
-
-
-def _read_parts(files: _Folder, manifest: CaptureDocument) -> Capture:
+def _read_parts(files: PlainFiles, manifest: CaptureDocument) -> Capture:
     return Capture(
         folder=files.path,
         manifest=manifest,
-        dispatch=_parse(Dispatch, files.whole(DISPATCH), DISPATCH),
-        memory=_parse(MemoryRegions, files.whole(REGIONS), REGIONS),
+        dispatch=_parse(Dispatch, _whole(files, DISPATCH), DISPATCH),
+        memory=_parse(MemoryRegions, _whole(files, REGIONS), REGIONS),
         code_objects=tuple(
-            _parse(CodeObjects, files.whole(CODE_OBJECTS), CODE_OBJECTS).code_objects
+            _parse(CodeObjects, _whole(files, CODE_OBJECTS), CODE_OBJECTS).code_objects
         ),
-        kernarg=files.whole(KERNARG),
+        kernarg=_whole(files, KERNARG),
         files=files,
     )
 

@@ -21,7 +21,8 @@ from rocm_perf_lab.replay import session as sessions
 from rocm_perf_lab.replay.causes import causes
 from rocm_perf_lab.replay.compare import TYPES, element_type
 from rocm_perf_lab.replay.format import MANIFEST, Capture, find_capture, open_capture
-from rocm_perf_lab.replay.session import ORIGINAL, ReplaySession, RunResult, Tell
+from rocm_perf_lab.replay.session import ORIGINAL, ReplaySession, RunResult
+from rocm_perf_lab.replay.worker_process import Tell
 from rocm_perf_lab.schema.common import DeviceInfo, InputFile, Provenance
 from rocm_perf_lab.schema.replay import (
     GpuTime,

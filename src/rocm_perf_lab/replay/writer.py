@@ -16,8 +16,8 @@ from rocm_perf_lab.replay.format import (
     KERNEL,
     MANIFEST,
     REGIONS,
-    hash_descriptor,
 )
+from rocm_perf_lab.replay.plain_files import hash_descriptor
 from rocm_perf_lab.schema.capture import (
     CaptureDocument,
     CodeObjects,

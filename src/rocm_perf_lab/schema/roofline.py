@@ -8,8 +8,9 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.analyze.keys import KernelKey
+from rocm_perf_lab.analyze.memory_levels import Level
 from rocm_perf_lab.analyze.metrics_table import SHARES, Row
-from rocm_perf_lab.analyze.roofline import KernelRoofline, Level, RooflineFinding
+from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.schema.common import Document, Model, Provenance
 
 Position = Literal["memory_bound", "compute_bound"]
