@@ -1,10 +1,12 @@
 """How far the models' kernel times are from the published ones of an MI300A.
 
     python benchmarks/model_error.py [--times FILE] [--smallest N] [--largest N] [--programs a,b]
+    python benchmarks/model_error.py --write     # every row; then python docs/generate.py
 
 `rocm-perf device validate --times FILE` for a part of the rows, with the errors by program and by
-class of arch/data/virtual/errors.toml. The file is not part of the repository: --times names it,
-else ROCM_PERF_TIMES, else ../shared/data/mi300a_times.csv.
+class of arch/data/virtual/errors.toml. --write puts the figures there, and the tables into
+docs/virtual-model.md. The file is not part of the repository: --times names it, else
+ROCM_PERF_TIMES, else ../shared/data/mi300a_times.csv.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+ERRORS = "src/rocm_perf_lab/arch/data/virtual/errors.toml"
 sys.path.insert(0, str(ROOT / "src"))
 
+import model_tables  # noqa: E402
 from rocm_perf_lab.validate.times import NAMES, rows, run_rows, summary  # noqa: E402
 
 
@@ -30,6 +34,7 @@ def main() -> int:
     parser.add_argument("--smallest", type=int, default=0, metavar="ELEMENTS")
     parser.add_argument("--programs", default=",".join(NAMES))
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--write", action="store_true", help="every row, into docs and errors.toml")
     arguments = parser.parse_args()
     if not arguments.times.is_file():
         print(f"no published times at {arguments.times}: name them with --times", file=sys.stderr)
@@ -37,8 +42,11 @@ def main() -> int:
     wanted = [
         row
         for row in rows(arguments.times)
-        if arguments.smallest <= row.elements <= arguments.largest
-        and row.program in arguments.programs.split(",")
+        if arguments.write
+        or (
+            arguments.smallest <= row.elements <= arguments.largest
+            and row.program in arguments.programs.split(",")
+        )
     ]
     results = []
     for result in run_rows(wanted):
@@ -51,6 +59,10 @@ def main() -> int:
                 flush=True,
             )
     totals = summary(results)
+    if arguments.write:
+        page, errors = ROOT / "docs/virtual-model.md", ROOT / ERRORS
+        page.write_text(model_tables.page(page.read_text("utf-8"), results, totals), "utf-8")
+        errors.write_text(model_tables.figures(errors.read_text("utf-8"), totals), "utf-8")
     if arguments.json:
         print(json.dumps({"rows": [asdict(r) for r in results], "summary": totals}, indent=2))
         return 0

@@ -1,0 +1,78 @@
+"""The tables of modelled against published times are what the benchmark makes of its results."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.validate.times import Result, summary
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+
+model_tables = importlib.import_module("model_tables")
+
+PAGE = (REPOSITORY / "docs" / "virtual-model.md").read_text("utf-8")
+ERRORS = REPOSITORY / "src" / "rocm_perf_lab" / "arch" / "data" / "virtual" / "errors.toml"
+SHOWN = re.findall(
+    r"^\| (\w+) ([\d,]+)(?:, taps (\d+)| (nodes))? \| ([\d.,]+) \| ([\d.,]+) \| [+-]\d+ % \|$",
+    PAGE.partition(model_tables.SECTION)[2],
+    re.MULTILINE,
+)
+
+
+def shown_results() -> list[Result]:
+    """The rows of the page, as the benchmark would have given them."""
+    found = []
+    for program, number, taps, nodes, measured, modelled in SHOWN:
+        size = number.replace(",", "") + (f"_taps{taps}" if taps else "_nodes" if nodes else "")
+        us, ours = (float(text.replace(",", "")) for text in (measured, modelled))
+        found.append(Result(program, size, us, ours, ours, 0.0))
+    return found
+
+
+def test_the_page_shows_rows_of_every_program_as_the_benchmark_writes_them() -> None:
+    results = shown_results()
+    assert {r.program for r in results} == {"vectoradd", "relu", "fir", "floydwarshall"}
+    made = model_tables.page(PAGE, results, {})
+    after = made.partition(model_tables.SECTION)[2].partition("| kernel |")[2]
+    before = PAGE.partition(model_tables.SECTION)[2].partition("| kernel |")[2]
+    wrong = [
+        (old, new)
+        for old, new in zip(before.splitlines(), after.splitlines(), strict=True)
+        # The page's numbers are rounded: the last digit of the error may differ by one.
+        if old != new and abs(_error(old) - _error(new)) > 1
+    ]
+    assert not wrong
+
+
+def _error(line: str) -> int:
+    return int(re.findall(r"([+-]\d+) % \|$", line)[0])
+
+
+def test_other_results_give_other_tables_and_figures() -> None:
+    results = [
+        Result(r.program, r.size, r.measured_us, 1.5 * r.measured_us, 1e3, 0.0)
+        for r in shown_results()
+    ]
+    results.append(Result("relu", "7", 1.0, 1.25, 0.5, 0.0))  # bound by its launch
+    totals = summary(results)
+    made = model_tables.page(PAGE, results, totals)
+    assert "| fir | 4 | 50.0 % | 50.0 % | 50 % |" in made
+    assert re.search(r"^\| relu 2,048 \| [\d.]+ \| [\d.]+ \| \+50 % \|$", made, re.MULTILINE)
+    figures = model_tables.figures(ERRORS.read_text("utf-8"), totals)
+    launch = figures.partition("[classes.launch_bound]")[2].partition("[")[0]
+    assert "median_percent = 25.0\nworst_percent = 25.0\nrows = 1\n" in launch
+    assert figures.count("worst_percent = 50.0") == 3  # memory, latency, many launches
+    assert model_tables.figures(figures, totals) == figures
+
+
+def test_a_page_without_the_rows_is_said() -> None:
+    with pytest.raises(SystemExit, match="no row was run that the page shows: vectoradd 1,024"):
+        model_tables.page(PAGE, shown_results()[1:], {})
+    with pytest.raises(SystemExit, match="no section"):
+        model_tables.page("nothing", [], {})
