@@ -1,6 +1,7 @@
 """Expressions people write in files: parsed against an allow-list, never eval'd.
 
-One evaluator for metric formulas, AMD's derived counters and the constraints of a search space.
+One evaluator for metric formulas, AMD's derived counters, the constraints of a search space and the
+integers of C that are known before a program runs.
 Values are numbers or numpy columns, so a constraint costs one pass over the space. A grammar says
 how much of Python an expression may use; the caller says what a division by zero comes to.
 """
@@ -71,11 +72,13 @@ class Grammar:
     says: str  # what is allowed, for a hint
     operators: frozenset[type[ast.operator]]
     conditions: bool = False  # comparisons, and, or, not, if-else, strings, truth values
+    integers: bool = False  # no other numbers; signs, and / as C has it: towards zero
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
 
 _FOUR = frozenset({ast.Add, ast.Sub, ast.Mult, ast.Div})
 ARITHMETIC = Grammar("numbers, names, + - * /", _FOUR)
+INTEGERS = Grammar("integers, names, + - * / as in C", _FOUR, integers=True)
 CONDITIONS = Grammar(
     "parameters, numbers, strings, + - * / // % ** & | ^ << >>, comparisons, "
     f"in [...], and, or, not, x if y else z, {', '.join(sorted(_FUNCTIONS))}",
@@ -141,9 +144,10 @@ class _Compiler:
             ast.BinOp: self._binary,
             ast.Call: self._call,
         }
+        if self.grammar.conditions or self.grammar.integers:
+            compile_one[ast.UnaryOp] = self._unary
         if self.grammar.conditions:
             compile_one |= {
-                ast.UnaryOp: self._unary,
                 ast.BoolOp: self._boolean,
                 ast.Compare: self._compare,
                 ast.IfExp: self._choice,
@@ -155,7 +159,9 @@ class _Compiler:
         raise NotAllowed(f"uses {ast.unparse(node)!r}, which is not allowed")
 
     def _constant(self, node: Any) -> _Node | None:
-        kinds = (bool, int, float, str) if self.grammar.conditions else (int, float)
+        kinds: set[type] = {int} if self.grammar.integers else {int, float}
+        if self.grammar.conditions:
+            kinds |= {bool, str}
         value = node.value
         return (lambda _: value) if type(value) in kinds else None
 
@@ -176,7 +182,8 @@ class _Compiler:
         if kind not in _DIVISIONS:
             operation = _BINARY[kind]
             return lambda s: s.pairwise(operation, _number(left(s)), _number(right(s)))
-        divide, divisor = _DIVISIONS[kind], ast.unparse(node.right)
+        divide = toward_zero if self.grammar.integers else _DIVISIONS[kind]
+        divisor = ast.unparse(node.right)
 
         def divided(scope: Scope) -> Any:
             def one(a: Any, b: Any) -> Any:
@@ -195,7 +202,7 @@ class _Compiler:
 
     def _unary(self, node: Any) -> _Node | None:
         operation = _UNARY.get(type(node.op))
-        if operation is None:
+        if operation is None or (self.grammar.integers and isinstance(node.op, ast.Not)):
             return None
         operand = self.node(node.operand)
         return lambda scope: operation(operand(scope))
@@ -255,6 +262,12 @@ def _number(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic) and value.dtype == bool:
         return value.astype(np.int64)
     return value
+
+
+def toward_zero(left: int, right: int) -> int:
+    """A quotient of integers as C has it."""
+    size = abs(left) // abs(right)
+    return size if (left < 0) == (right < 0) else -size
 
 
 def _quotient(

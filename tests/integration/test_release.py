@@ -88,7 +88,11 @@ def test_a_machine_with_no_compiler_builds_it_with_ziglang_alone(sdist: Path) ->
 @pytest.mark.slow
 def test_ziglang_alone_builds_it_from_nothing_and_a_hip_program_runs(sdist: Path) -> None:
     """A new environment, no compiler and no build tool on PATH; what pip brings is all there is."""
-    words = [ROOT / "tools" / "check_release.py", "--dist", sdist.parent, "--sdist", "zig"]
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+    tool = ROOT / "tools" / "check_release.py"
+    done = subprocess.run(
+        [sys.executable, tool, "--dist", sdist.parent, "--sdist", "zig"],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
     assert done.stdout.splitlines()[-1].startswith("sdist-zig: installed and works")

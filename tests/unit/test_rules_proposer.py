@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.optimize import rules
+from rocm_perf_lab.optimize.lexer import tokens
 from rocm_perf_lab.optimize.proposal import Policy, Proposal
-from rocm_perf_lab.optimize.rules.constants import evaluate
+from rocm_perf_lab.optimize.rules.constants import evaluate, trip_count
 from rocm_perf_lab.optimize.rules.kernel_tree import read_kernel
 from rocm_perf_lab.optimize.static_guard import check
 from rocm_perf_lab.schema.prompt import PromptAttempt
@@ -56,10 +57,29 @@ def test_trip_counts_know_the_width_of_a_wave() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("64 / 2", 32), ("(3 + 4) * 2u", 14), ("n + 1", None), ("1 / 0", None)]
-)
+    ("text", "value"),
+    [
+        ("64 / 2", 32), ("(3 + 4) * 2u", 14), ("n + 1", None), ("1 / 0", None), ("WIDE * 2", 128),
+        ("-7 / 2", -3), ("7 / -2", -3), ("-(3 - 5)", 2), ("2 * * 3", None), ("9 / / 3", None),
+        ("1.5 * 2", None), ("010", None), ("3 +", None), ("f(3)", None), ("in", None),
+    ],
+)  # fmt: skip
 def test_constants(text: str, value: int | None) -> None:
-    assert evaluate(text, {}) == value
+    """As C has them: a quotient is rounded towards zero, and there is no power."""
+    assert evaluate(text, {"WIDE": 64}) == value
+
+
+@pytest.mark.parametrize(
+    ("loop", "count"),
+    [
+        ("for (int i = 0; i < 10; i += 3)", 4), ("for (int i = 64; i > 0; i >>= 1)", 7),
+        ("for (int i = -9; i < -1; i /= 2)", 3), ("for (int i = 1; i < 9; i <<= -1)", None),
+        ("for (int i = 1; i < 9; i <<= 99999999999999)", None),
+        ("for (int i = 1; i > 0; i *= 4000000000)", None),
+    ],
+)  # fmt: skip
+def test_trip_counts(loop: str, count: int | None) -> None:
+    assert trip_count(tokens(loop, trusted=True), loop, {}) == count
 
 
 def test_unrolling_is_by_2_to_8_and_nothing_else_changes() -> None:

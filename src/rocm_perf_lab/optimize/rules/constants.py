@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
+from rocm_perf_lab.expression import INTEGERS, NotAllowed, Scope, parse, toward_zero
 from rocm_perf_lab.optimize.lexer import Token, tokens
 from rocm_perf_lab.optimize.libclang import Cursor
 from rocm_perf_lab.optimize.proposal import Context
@@ -42,23 +43,16 @@ def evaluate(text: str, names: Mapping[str, int]) -> int | None:
     words = [token.text for token in tokens(text, trusted=True)]
     if not words or len(words) > 40:
         return None
-    spelled = []
-    for word in words:
-        if word in names:
-            spelled.append(str(names[word]))
-        elif re.fullmatch(r"\d+[uUlL]*", word):
-            spelled.append(word.rstrip("uUlL"))
-        elif word in ("+", "-", "*", "(", ")"):
-            spelled.append(word)
-        elif word == "/":
-            spelled.append("//")
-        else:
-            return None
+    plain = [w.rstrip("uUlL") if re.fullmatch(r"\d+[uUlL]*", w) else w for w in words]
     try:
-        value = eval("".join(spelled), {"__builtins__": {}})  # digits and + - * // ( ) only
-    except (SyntaxError, ZeroDivisionError, TypeError, MemoryError):
+        parsed = parse(" ".join(plain), INTEGERS, frozenset(names))
+        return int(parsed.evaluate(Scope(names.__getitem__, at_zero=_no_value)))
+    except (NotAllowed, ZeroDivisionError):
         return None
-    return value if isinstance(value, int) else None
+
+
+def _no_value(_: str) -> float:
+    raise ZeroDivisionError
 
 
 def clauses(head: Sequence[Token], text: str) -> list[str]:
@@ -93,6 +87,8 @@ def trip_count(head: Sequence[Token], text: str, names: Mapping[str, int]) -> in
     if bound is None or by is None:
         return None
     operator = change[3] or (change[1] or change[2])[0]
+    if operator in ("<<", ">>") and not 0 <= by < 64:
+        return None
     value, count = start, 0
     compare = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__}[condition[1]]
     while compare(value, bound):
@@ -105,9 +101,9 @@ def trip_count(head: Sequence[Token], text: str, names: Mapping[str, int]) -> in
         elif operator == "*":
             value *= by
         elif operator == "/":
-            value = value // by if by else value
+            value = toward_zero(value, by) if by else value
         else:
             value = value << by if operator == "<<" else value >> by
-        if value == before:
+        if value == before or abs(value) >= 1 << 63:
             return None
     return count
