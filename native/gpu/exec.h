@@ -74,6 +74,8 @@ bool decode(const uint32_t* code, unsigned words, Arch arch, ConstantRows& rows,
 
 // Internal reason to leave the loop: MODE changed or new code was met, so the way of running may change.
 inline constexpr Stop kRemode = Stop(255);
+// And another: the instruction has not happened, other waves go first.
+inline constexpr Stop kAgain = Stop(254);
 
 class Program {
  public:

@@ -294,7 +294,7 @@ Stop loop(Wave& w, const Inst* i, uint64_t until, Observer* observer) {
       i = i->fn(w, i);
     }
     if constexpr (kObserved) {
-      if (i || w.stop != Stop::Fault) observer->executed(w, *current, exec, access);
+      if (i || (w.stop != Stop::Fault && w.stop != kAgain)) observer->executed(w, *current, exec, access);
     }
     if (__builtin_expect(!i, 0)) return w.stop;
   }
@@ -326,7 +326,7 @@ Stop run(Wave& w, Program& program, uint64_t budget, Observer* observer) {
                      : loop<kObserved, false, false>(w, i, until, observer);
   } while (stop == kRemode);
   w.access = nullptr;
-  return stop;
+  return stop == kAgain ? Stop::Budget : stop;
 }
 
 }  // namespace

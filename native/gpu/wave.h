@@ -156,9 +156,12 @@ struct alignas(64) Wave {
   uint64_t mask_exec;           // the mask that mask_row spells out, valid once mask_valid
   bool mask_valid;
   bool unchecked;               // the loop does not look at register numbers
-  // Since the waves left a barrier together: this one has not waited for memory (1, 2), and has read
-  // scalars (2).
-  uint8_t past_barrier;
+  // Since the waves started (3) or left a barrier (1, 2) together: this one has not waited for memory, and
+  // has read scalars (2; at the start those are the kernel's arguments).
+  uint8_t together;
+  // Where there are other waves beside it and their order is as on hardware, it lets them go first when
+  // it loads after it has stored.
+  bool gives_way, stored;
   alignas(64) uint32_t mask_row[kLanes];
 };
 static_assert(offsetof(Wave, exec) - offsetof(Wave, sgpr) == 126 * 4);

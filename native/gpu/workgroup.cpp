@@ -166,6 +166,8 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
     wave.scratch_bytes_per_lane = launch.private_bytes;
     wave.group = this;
     wave.outside = outside;
+    wave.gives_way = live > 1 && !limits.wave_order;
+    wave.together = wave.gives_way ? 3 : 0;
     start_wave(wave, launch, shape, i, index, device);
   }
   if (launch.footprint) see(launch.footprint->view());
@@ -244,7 +246,8 @@ bool WorkgroupContext::release_barrier(const Launch&, const Limits& limits) {
   for (uint32_t i = 0; i < shape.waves(); ++i) {
     if (states[i] != State::AtBarrier) continue;
     states[i] = State::Ready;
-    waves[i]->past_barrier = 1;
+    waves[i]->together = waves[i]->gives_way;
+    waves[i]->stored = false;
     writes[i] = writes_of(*waves[i]);
     passed[i] = std::max(passed[i], uint64_t{waves[i]->pc});
   }

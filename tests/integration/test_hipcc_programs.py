@@ -30,6 +30,12 @@ def test_program(name: str, tmp_path: Path) -> None:
     assert done.stdout.endswith("0 failures\n")
 
 
+def test_another_order_of_waves_shows_what_no_barrier_holds(tmp_path: Path) -> None:
+    program = built("together", tmp_path)
+    orders = [run(program, environment={"ROCM_PERF_VIRTUAL_WAVES": str(n)}) for n in range(1, 4)]
+    assert all(done.returncode == 1 for done in orders), orders
+
+
 def test_device_printf_formats_as_the_hosts(tmp_path: Path) -> None:
     text = run(built("language", tmp_path)).stdout
     for block in range(2):

@@ -331,7 +331,8 @@ void tell_scalar(Wave& w, u64 address, u32 bytes, bool write) {
 const Inst* scalar_load(Wave& w, const Inst* i) {
   const u32 count = op_table[i->op].dst_width, bytes = 4 * count;
   const ScalarAddress a = scalar_address(w, i, bytes);
-  if (GPU_UNLIKELY(w.past_barrier)) w.past_barrier = 2;
+  if (GPU_UNLIKELY(w.stored)) return give_way(w, i);
+  if (GPU_UNLIKELY(w.together == 1)) w.together = 2;
   if (GPU_UNLIKELY(w.access != nullptr)) tell_scalar(w, a.address, bytes, false);
   if (GPU_UNLIKELY(a.zero)) {
     for (u32 n = 0; n < count; ++n) w.sgpr[i->dst + n] = 0;

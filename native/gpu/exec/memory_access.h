@@ -88,6 +88,7 @@ GPU_INLINE const Inst* load(Wave& w, const Inst* i) {
     if (GPU_UNLIKELY(!scratch_place(w, i, size, offset, p))) return load_any<Address, E, kRegs>(w, i);
     for (u32 r = 0; r < kRegs; ++r, p.base += 256) load_rows<E, 1>(row(w, i->dst + r), p);
   } else {
+    if (GPU_UNLIKELY(w.stored)) return give_way(w, i);
     if (GPU_UNLIKELY(!Address::place(w, i, size, false, 0, p))) return load_any<Address, E, kRegs>(w, i);
     load_rows<E, kRegs>(row(w, i->dst), p);
   }
@@ -123,6 +124,7 @@ GPU_INLINE const Inst* store(Wave& w, const Inst* i) {
     if (GPU_UNLIKELY(!scratch_place(w, i, size, offset, p))) return store_any<Address, E, kRegs>(w, i);
     for (u32 r = 0; r < kRegs; ++r, p.base += 256) store_rows<E, 1>(row(w, i->src[1].code + r), p);
   } else {
+    w.stored = w.gives_way;
     if (GPU_UNLIKELY(!Address::place(w, i, size, true, 0, p))) return store_any<Address, E, kRegs>(w, i);
     store_rows<E, kRegs>(row(w, i->src[1].code), p);
   }
@@ -132,6 +134,7 @@ GPU_INLINE const Inst* store(Wave& w, const Inst* i) {
 // M0 holds the LDS base; lane l writes dword l after it.
 template <class Address, class E, int kRegs>
 GPU_INLINE const Inst* load_lds(Wave& w, const Inst* i) {
+  if (GPU_UNLIKELY(w.stored)) return give_way(w, i);
   Access a;
   if (!Address::form(w, i, a) || !check(w, i, a, E::size, false)) return nullptr;
   const u64 base = (w.m0 & 0xffff) + u64(i64(i->imm));

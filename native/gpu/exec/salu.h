@@ -51,14 +51,23 @@ inline const Inst* unmodelled(Wave& w, const Inst* i) {
 }
 inline const Inst* endpgm(Wave& w, const Inst* i) { return stop(w, Stop::End, i->pc); }
 inline const Inst* barrier(Wave& w, const Inst* i) { return stop(w, Stop::Barrier, i->pc + 4); }
-// On hardware, the waves that leave a barrier together all get on while one of them waits for memory.
-// Programs rely on it unknowingly (LDS used again without a second barrier), so the others go first.
+// On hardware, the waves that start or leave a barrier together all get on while one of them waits for
+// memory. Programs rely on it unknowingly (LDS used again without a second barrier), so the others go
+// first.
 inline const Inst* waitcnt(Wave& w, const Inst* i) {
-  if (GPU_LIKELY(!w.past_barrier)) return next(i);
+  if (GPU_LIKELY(!w.together)) return next(i);
   const u32 imm = u32(i->imm), vmcnt = (imm & 15) | ((imm >> 10) & 0x30), lgkmcnt = (imm >> 8) & 15;
-  if (vmcnt == 63 && !(w.past_barrier == 2 && lgkmcnt != 15)) return next(i);
-  w.past_barrier = 0;
+  if (vmcnt == 63 && !(w.together == 2 && lgkmcnt != 15)) return next(i);
+  w.together = 0;
   return stop(w, Stop::Budget, i->pc + 4);
+}
+// For the same reason what the others store at the same place of the program is there before this
+// wave's load is answered: they go first, and the load comes again.
+GPU_NOINLINE inline const Inst* give_way(Wave& w, const Inst* i) {
+  w.stored = false;
+  --w.executed;
+  --w.counts[i->cls];
+  return stop(w, kAgain, i->pc);
 }
 inline const Inst* sleep(Wave& w, const Inst* i) { return stop(w, Stop::Sleep, i->pc + 4); }
 inline const Inst* trap(Wave& w, const Inst* i) {

@@ -22,6 +22,24 @@ template <bool Scalar> __global__ void rounds(const int* in, int* out, int count
   out[threadIdx.x] = sum;
 }
 
+// Waves start together: all have read the value before the first, which waits for it, writes it again.
+__global__ void taken(int* value, int* out) {
+  const int mine = __hip_atomic_load(value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  if (threadIdx.x == 0) *value = mine + 1;
+  out[threadIdx.x] = mine;
+}
+
+// What the other waves stored just before, a wave finds when it loads. No barrier says so.
+__global__ void exchanged(volatile int* shared, int* out, int count) {
+  int sum = 0;
+  for (int i = 1; i <= count; ++i) {
+    shared[blockDim.x * i + threadIdx.x] = i * threadIdx.x;
+    sum += shared[blockDim.x * i + (threadIdx.x + 64) % blockDim.x];
+    sum += shared[blockDim.x * i + (threadIdx.x + 192) % blockDim.x];
+  }
+  out[threadIdx.x] = sum;
+}
+
 // One lane's 8 or 16 aligned bytes are written and read in one piece: a value beside its flag.
 __global__ void pieces(u64* two, four* wide, int count, int* torn) {
   if (threadIdx.x != 7) return;
@@ -63,6 +81,19 @@ int main() {
     if (hipDeviceSynchronize()) return 2;
     for (int t = 0; t < kThreads; ++t) failures += unsigned(out[t]) != expected;
   }
+
+  in[0] = 5;
+  taken<<<1, kThreads>>>(in, out);
+  if (hipDeviceSynchronize()) return 2;
+  for (int t = 0; t < kThreads; ++t) failures += out[t] != 5;
+
+  int* shared;
+  if (hipMallocManaged(&shared, 4 * kThreads * (kCount + 1))) return 2;
+  memset(shared, -1, 4 * kThreads * (kCount + 1));
+  exchanged<<<1, kThreads>>>(shared, out, kCount);
+  if (hipDeviceSynchronize()) return 2;
+  for (int t = 0; t < kThreads; ++t)
+    failures += out[t] != kCount * (kCount + 1) / 2 * ((t + 64) % kThreads + (t + 192) % kThreads);
 
   *two = u64(~0u) << 32;
   *wide = four{0, ~0u, 0, ~0u};
