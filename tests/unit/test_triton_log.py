@@ -7,16 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.occupancy import of_kernel
+from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding, summarize
 from rocm_perf_lab.analyze.triton_advice import advice
 from rocm_perf_lab.arch.load import gpu as architecture
 from rocm_perf_lab.collect.run_folder import label_of
+from rocm_perf_lab.trace.att_writer import Content
 from rocm_perf_lab.trace.merge import merge
 from rocm_perf_lab.trace.model import KernelSymbol, Trace
 from rocm_perf_lab.trace.rocpd import read_rocpd
 from rocm_perf_lab.trace.rocpd_writer import Dispatch, RocpdWriter
 from rocm_perf_lab.trace.triton_log import named, parameters_of, plain_name
+from support.att import code, wave, written
 
 
 def line(kernel: str, block: int, **options: int) -> str:
@@ -84,3 +89,47 @@ def test_advice_names_the_options_that_made_the_kernel() -> None:
     said = advice(over, wide, of_kernel(gpu, over, wide.workgroup, 0))
     assert len(said) == 1 and "136 registers" in said[0] and "waves_per_eu=4" in said[0]
     assert advice(symbol("k"), key, of_kernel(gpu, symbol("k"), key.workgroup, 0)) == ()
+
+
+def looping(isa: str, rounds: int, folder: Path, stall: int = 50) -> ThreadTraceFinding:
+    """Two waves that come by one instruction so many times."""
+    rows = [[n * 100, 5, stall, stall + 4, 1] for n in range(rounds)]
+    waves = [wave(rows, end=rounds * 100, simd=simd) for simd in range(2)]
+    return summarize(written(Content(code=code(isa), waves=waves), folder))
+
+
+@pytest.mark.parametrize(
+    ("isa", "rounds", "said"),
+    [
+        ("ds_read_b64 v[0:1], v2", 9, "ds_read_b64 (k.cpp:0), 8 bytes a lane"),
+        ("ds_read_u16_d16_hi v0, v2", 9, "2 bytes a lane"),
+        ("ds_read2_b32 v[0:1], v2 offset1:1", 9, "8 bytes a lane"),
+        ("global_load_dwordx2 v[0:1], v[2:3], off", 9, "loads less than 16 bytes a lane"),
+        ("ds_read_b64 v[0:1], v2", 1, None),
+        ("ds_read_b128 v[0:3], v4", 9, None),
+        ("ds_read2_b64 v[0:3], v4 offset1:1", 9, None),
+        ("global_load_dwordx4 v[0:3], v[4:5], off", 9, None),
+        ("ds_write_b32 v0, v1", 9, None),
+    ],
+)
+def test_advice_finds_small_reads_in_loops(
+    isa: str, rounds: int, said: str | None, tmp_path: Path
+) -> None:
+    kernel = symbol("k [BLOCK_M=128, num_warps=4, num_stages=1]")
+    key = KernelKey("k", (256 * 4096, 1, 1), (256, 1, 1), 0)
+    found = advice(
+        kernel,
+        key,
+        of_kernel(architecture("gfx942"), kernel, key.workgroup, 0),
+        looping(isa, rounds, tmp_path),
+    )
+    assert found == () if said is None else said in " ".join(found), found
+
+
+def test_advice_asks_for_kpack_only_where_it_is_not_set(tmp_path: Path) -> None:
+    key = KernelKey("k", (256 * 4096, 1, 1), (256, 1, 1), 0)
+    att = looping("ds_read_b64 v[0:1], v2", 9, tmp_path)
+    for options, asked in (("num_warps=4", True), ("num_warps=4, kpack=2", False)):
+        kernel = symbol(f"k [{options}]")
+        fits = of_kernel(architecture("gfx942"), kernel, key.workgroup, 0)
+        assert ("kpack=2" in advice(kernel, key, fits, att)[0]) == asked

@@ -1,14 +1,15 @@
 """What to try next, in Triton's words, for a kernel that Triton compiled.
 
 From AMD's guide to optimising Triton kernels for MI300X: spills, LDS and registers against waves,
-1,024 workgroups or more, wide loads, and 16 before 32 for the matrix instruction. Each sentence
-carries the number it rests on.
+1,024 workgroups or more, wide loads from memory and LDS, and 16 before 32 for the matrix
+instruction. Each sentence carries the number it rests on.
 """
 
 from __future__ import annotations
 
 from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
+from rocm_perf_lab.analyze.thread_trace.finding import Access
 from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.trace.library_code import told
 from rocm_perf_lab.trace.model import KernelSymbol
@@ -58,14 +59,30 @@ def advice(
             f"The grid has {key.workgroups:,} programs, and MI300X wants 1,024 or more. Try "
             f"{smaller}, or split the reduction over programs."
         )
+    small = att.small_reads if att else ()
     narrow = [a for a in att.accesses if "narrow" in a.kinds] if att else []
-    if narrow and narrow[0].share >= _WORTH_A_WORD:
-        where = f" ({told(narrow[0].source)})" if narrow[0].source else ""
+    loads = [a for a in small if not a.isa.startswith("ds_")] or narrow
+    if loads and loads[0].share >= _WORTH_A_WORD:
         found.append(
-            f"{narrow[0].isa.split(None, 1)[0]}{where} loads less than 16 bytes a lane. Let the "
-            "fastest dimension be contiguous and its block a multiple of 16 bytes, or say so with "
-            "tl.multiple_of and tl.max_contiguous."
+            f"{_told(loads[0])} loads less than 16 bytes a lane. Let the fastest dimension be "
+            "contiguous and its block a multiple of 16 bytes, or say so with tl.multiple_of and "
+            "tl.max_contiguous."
+        )
+    reads = [a for a in small if a.isa.startswith("ds_")]
+    share = sum(a.share for a in reads)
+    if share >= _WORTH_A_WORD:
+        packed = "" if made.get("kpack", "1") != "1" else "kpack=2, or "
+        found.append(
+            f"LDS is read in a loop by {_told(reads[0])}, {reads[0].bytes_per_lane} bytes a lane "
+            f"where ds_read_b128 brings 16: {100 * share:.1f} % of the waves' time goes to such "
+            f"reads. Try {packed}operands whose contiguous dimension is the one that tl.dot sums."
         )
     if made.get("matrix_instr_nonkdim") == "32":
         found.append("matrix_instr_nonkdim=32 is set: 16 is usually quicker on MI300X.")
     return tuple(found)
+
+
+def _told(access: Access) -> str:
+    """An instruction with its line."""
+    where = f" ({told(access.source)})" if access.source else ""
+    return f"{access.isa.split(None, 1)[0]}{where}"

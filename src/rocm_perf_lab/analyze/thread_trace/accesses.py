@@ -51,6 +51,16 @@ def bytes_per_lane(isa: str) -> int | None:
     return None
 
 
+_LDS_READ = re.compile(r"ds_read(2(?:st64)?)?_.*?[biu](8|16|32|64|96|128)\b")
+
+
+def bytes_read(isa: str) -> int | None:
+    """What one lane of a load from memory or LDS brings; None for everything else."""
+    if match := _LDS_READ.match(classes.mnemonic(isa).replace("_d16", "").removesuffix("_hi")):
+        return int(match[2]) // 8 * (2 if match[1] else 1)
+    return bytes_per_lane(isa) if classes.of_text(isa) in ("VMEM_LOAD", "FLAT") else None
+
+
 @dataclass(frozen=True)
 class _Load:
     row: int

@@ -159,6 +159,7 @@ class ThreadTraceFinding:
     causes: tuple[Cause, ...]  # of lost time, the largest first
     stall_sites: tuple[StallSite, ...]
     accesses: tuple[Access, ...]  # vector memory instructions with a remark, costliest first
+    small_reads: tuple[Access, ...]  # less than 16 bytes a lane of memory or LDS, in loops
     exposed_latency: tuple[ExposedLatency, ...]
     waits_recorded_share: float | None  # of memory-wait cycles, by recorded dependencies
     waits_inferred_share: float | None

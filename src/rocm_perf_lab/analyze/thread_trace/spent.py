@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.analyze.thread_trace import classes, residency, sums, waits
-from rocm_perf_lab.analyze.thread_trace.accesses import Remark, remarks
+from rocm_perf_lab.analyze.thread_trace.accesses import Remark, bytes_read, remarks
 from rocm_perf_lab.analyze.thread_trace.classes import CLASSES, CODE
 from rocm_perf_lab.analyze.thread_trace.finding import (
     Access,
@@ -24,6 +24,7 @@ from rocm_perf_lab.arch.matrix import matrix_cycles
 from rocm_perf_lab.trace.att_model import AttTrace, IntColumn
 
 TOP_SITES = 20
+WIDE_BYTES = 16  # a lane's, in one instruction: dwordx4, b128
 _WAITS_FOR = 32  # named per site: all that matter
 
 _DELAYS = ("NOP", "SLEEP", "DELAY")
@@ -125,6 +126,24 @@ class Spent:
 
     def accesses(self) -> tuple[Access, ...]:
         """Vector memory instructions with a remark that were executed, costliest first."""
+        return self._costs(self._remarks())
+
+    def small_reads(self) -> tuple[Access, ...]:
+        """Loads of less than 16 bytes a lane in loops, costliest first."""
+        code, waves = self.trace.code, len(self.trace.waves)
+        row = self.placed.row[self.placed.row >= 0]
+        often = np.flatnonzero(np.bincount(row, minlength=len(code)) > waves)
+        width = {int(at): bytes_read(code.isa[at]) or WIDE_BYTES for at in often}
+        return self._costs(
+            {
+                at: Remark(at, read, ("small",), f"{read} bytes a lane")
+                for at, read in width.items()
+                if read < WIDE_BYTES
+            }
+        )
+
+    def _costs(self, remarked: Mapping[int, Remark]) -> tuple[Access, ...]:
+        """Instructions that were executed, with the cycles lost at them and on them."""
         code = self.trace.code
         known = self.placed.row >= 0
         row, size = self.placed.row[known], len(code)
@@ -146,7 +165,7 @@ class Spent:
                 cycles=float(lost[at]),
                 share=float(lost[at]) / self.cycles,
             )
-            for at, remark in self._remarks().items()
+            for at, remark in remarked.items()
             if hit[at]
         ]
         return tuple(sorted(found, key=lambda a: (-a.cycles, a.number))[:TOP_SITES])

@@ -84,6 +84,7 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         causes=causes(fractions) if fractions else (),
         stall_sites=view.sites() if cycles else (),
         accesses=view.accesses() if cycles else (),
+        small_reads=view.small_reads() if cycles else (),
         exposed_latency=view.exposed() if cycles else (),
         waits_recorded_share=recorded,
         waits_inferred_share=inferred,
