@@ -121,82 +121,16 @@ def _sort_out(events: list[Any]) -> _Events:
 
 def _trace(events: _Events, facts: Object, path: Path) -> Trace:
     notes = ["A PyTorch profiler trace: it holds no hardware counters and no kernel resources."]
-    strings: dict[str, int] = {}
-
-    def string(text: object) -> int:
-        return strings.setdefault(ordinary_text(text) or "", len(strings))
-
-    device_ids = [as_integer(_args(e).get("device", e.get("pid"))) for e in events.kernels]
-    copy_devices = [as_integer(_args(e).get("device", e.get("pid"))) for e in events.copies]
-    devices = sorted(set(device_ids) | set(copy_devices))
-    agents = tuple(_agent(device, devices, facts) for device in devices)
-    place = {device: i for i, device in enumerate(devices)}
-    called = {as_integer(_args(c).get("correlation")): c for c in events.calls}
-    called.pop(MISSING, None)
-
-    kernels: dict[str, int] = {}
-    columns: dict[str, list[int]] = {
-        name: [] for name in ("kernel", "agent", "queue", "stream", "correlation", "graph_exec")
-    }
-    sizes: dict[str, list[int]] = {
-        f"{what}_{axis}": [] for what in ("grid", "workgroup") for axis in "xyz"
-    }
-    lds: list[int] = []
-    for event, device in zip(events.kernels, device_ids, strict=True):
-        args = _args(event)
-        correlation = as_integer(args.get("correlation"))
-        call = called.get(correlation)
-        name = kernel_name(event.get("name")) or "<unnamed kernel>"
-        columns["kernel"].append(kernels.setdefault(name, len(kernels)))
-        columns["agent"].append(place[device])
-        stream = as_integer(args.get("stream", event.get("tid")))
-        columns["stream"].append(stream)
-        columns["queue"].append(as_integer(args.get("queue", stream)))
-        columns["correlation"].append(correlation)
-        launcher = str(call.get("name")) if call else ""
-        columns["graph_exec"].append(correlation if "GraphLaunch" in launcher else MISSING)
-        grid, block = _triple(args.get("grid")), _triple(args.get("block"))
-        if grid is not None and block is not None and launcher not in _IN_ITEMS:
-            grid = tuple(g * b for g, b in zip(grid, block, strict=True))
-        for axis, g, b in zip("xyz", grid or (MISSING,) * 3, block or (MISSING,) * 3, strict=True):
-            sizes[f"grid_{axis}"].append(g)
-            sizes[f"workgroup_{axis}"].append(b)
-        lds.append(as_integer(args.get("shared memory")))
-    start, end = _times(events.kernels)
-    whole = {name: _column(values) for name, values in (columns | sizes).items()}
-    dispatches = {
-        **whole,
-        "process": np.zeros(len(events.kernels), np.int64),
-        "start_ns": start,
-        "end_ns": end,
-        "lds_bytes": _column(lds),
-    }
-    start, end = _times(events.copies)
-    copies = {
-        "process": np.zeros(len(events.copies), np.int64),
-        "kind": _column(string(_copy_kind(e)) for e in events.copies),
-        "stream": _column(as_integer(_args(e).get("stream", e.get("tid"))) for e in events.copies),
-        "dst_agent": _column(place[d] for d in copy_devices),
-        "correlation": _column(as_integer(_args(e).get("correlation")) for e in events.copies),
-        "start_ns": start,
-        "end_ns": end,
-        "size_bytes": _column(as_integer(_args(e).get("bytes")) for e in events.copies),
-    }
-    start, end = _times(events.calls)
-    one_stream = {*columns["stream"], *copies["stream"].tolist()}
-    handles = _stream_handles(events.calls, one_stream)
-    calls = {
-        "process": np.zeros(len(events.calls), np.int64),
-        "thread": _column(_thread(e) for e in events.calls),
-        "name": _column(string(e.get("name")) for e in events.calls),
-        "category": _column(string(CATEGORY) for _ in events.calls),
-        "correlation": _column(as_integer(_args(e).get("correlation")) for e in events.calls),
-        "stream_handle": handles,
-        "start_ns": start,
-        "end_ns": end,
-    }
     if not events.calls:
         notes.append("No runtime calls are recorded, so gaps of the device have no known cause.")
+    devices = sorted({_device(e) for e in (*events.kernels, *events.copies)})
+    place = {device: i for i, device in enumerate(devices)}
+    called = {_correlation(c): c for c in events.calls}
+    called.pop(MISSING, None)
+    kernels, strings = _Numbers(), _Numbers()
+    dispatches = _dispatches(events.kernels, called, place, kernels)
+    copies = _copies(events.copies, place, strings)
+    streams = {*dispatches["stream"].tolist(), *copies["stream"].tolist()}
     pids = {as_integer(e.get("pid")) for e in events.calls} - {MISSING}
     return assemble(
         Raw(
@@ -214,21 +148,111 @@ def _trace(events: _Events, facts: Object, path: Path) -> Trace:
                     source=0,
                 ),
             ),
-            agents=agents,
+            agents=tuple(_agent(device, devices, facts) for device in devices),
             kernels=[
                 KernelSymbol(0, name, None, None, None, None, None, None, None, None)
                 for name in kernels
             ],
-            strings=list(strings),
             dispatches=dispatches,
             copies=copies,
-            regions=calls,
+            regions=_calls(events.calls, streams, strings),
+            strings=list(strings),
             operators=_operators(events, called),
             allocated_bytes=events.peak_bytes or None,
             rocm_version=_rocm(facts),
             notes=notes,
         )
     )
+
+
+class _Numbers(dict[str, int]):
+    """Texts, numbered as they are first met."""
+
+    def of(self, text: str) -> int:
+        return self.setdefault(text, len(self))
+
+
+def _dispatches(
+    events: list[Object],
+    called: Mapping[int, Object],
+    place: Mapping[int, int],
+    kernels: _Numbers,
+) -> dict[str, IntColumn]:
+    launchers = [str(called.get(_correlation(e), {}).get("name", "")) for e in events]
+    shapes = [_shape(e, launcher) for e, launcher in zip(events, launchers, strict=True)]
+    sizes = {
+        f"{what}_{axis}": _column(shape[which][i] for shape in shapes)
+        for which, what in enumerate(("grid", "workgroup"))
+        for i, axis in enumerate("xyz")
+    }
+    names = (kernel_name(e.get("name")) or "<unnamed kernel>" for e in events)
+    start, end = _times(events)
+    return {
+        **sizes,
+        "process": np.zeros(len(events), np.int64),
+        "kernel": _column(kernels.of(name) for name in names),
+        "agent": _column(place[_device(e)] for e in events),
+        "queue": _column(as_integer(_args(e).get("queue", _stream(e))) for e in events),
+        "stream": _column(_stream(e) for e in events),
+        "correlation": _column(_correlation(e) for e in events),
+        "graph_exec": _column(
+            _correlation(e) if "GraphLaunch" in launcher else MISSING
+            for e, launcher in zip(events, launchers, strict=True)
+        ),
+        "lds_bytes": _column(as_integer(_args(e).get("shared memory")) for e in events),
+        "start_ns": start,
+        "end_ns": end,
+    }
+
+
+def _shape(event: Object, launcher: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Grid, in work items, and workgroup."""
+    grid, block = _triple(_args(event).get("grid")), _triple(_args(event).get("block"))
+    if grid is not None and block is not None and launcher not in _IN_ITEMS:
+        grid = tuple(g * b for g, b in zip(grid, block, strict=True))
+    return grid or (MISSING,) * 3, block or (MISSING,) * 3
+
+
+def _copies(
+    events: list[Object], place: Mapping[int, int], strings: _Numbers
+) -> dict[str, IntColumn]:
+    start, end = _times(events)
+    return {
+        "process": np.zeros(len(events), np.int64),
+        "kind": _column(strings.of(_copy_kind(e)) for e in events),
+        "stream": _column(_stream(e) for e in events),
+        "dst_agent": _column(place[_device(e)] for e in events),
+        "correlation": _column(_correlation(e) for e in events),
+        "start_ns": start,
+        "end_ns": end,
+        "size_bytes": _column(as_integer(_args(e).get("bytes")) for e in events),
+    }
+
+
+def _calls(events: list[Object], streams: set[int], strings: _Numbers) -> dict[str, IntColumn]:
+    start, end = _times(events)
+    return {
+        "process": np.zeros(len(events), np.int64),
+        "thread": _column(_thread(e) for e in events),
+        "name": _column(strings.of(ordinary_text(e.get("name")) or "") for e in events),
+        "category": _column(strings.of(CATEGORY) for _ in events),
+        "correlation": _column(_correlation(e) for e in events),
+        "stream_handle": _stream_handles(events, streams),
+        "start_ns": start,
+        "end_ns": end,
+    }
+
+
+def _device(event: Object) -> int:
+    return as_integer(_args(event).get("device", event.get("pid")))
+
+
+def _stream(event: Object) -> int:
+    return as_integer(_args(event).get("stream", event.get("tid")))
+
+
+def _correlation(event: Object) -> int:
+    return as_integer(_args(event).get("correlation"))
 
 
 def _operators(events: _Events, called: Mapping[int, Object]) -> Operators | None:
