@@ -22,7 +22,7 @@ from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.assemble import Columns, Measured, Raw, assemble
 from rocm_perf_lab.trace.columns import MISSING, as_integer, as_real
 from rocm_perf_lab.trace.describe import kernel_name, kernel_symbol, number
-from rocm_perf_lab.trace.model import Agent, IntColumn, Process, Source, Trace
+from rocm_perf_lab.trace.model import Agent, IntColumn, KernelSymbol, Process, Source, Trace
 from rocm_perf_lab.trace.sqlite_file import reason
 
 _ALIASES = {
@@ -175,53 +175,12 @@ def _trace(
     gpus = [agent for agent in described.values() if agent.kind == "GPU"]
     if not architecture and len({agent.architecture for agent in gpus}) == 1:
         architecture = gpus[0].architecture
-    columns: Columns = {
-        name: _column(rows, name)
-        for name in (
-            "queue stream thread dispatch_id correlation start_ns end_ns lds_bytes scratch_bytes"
-        ).split()
-    }
-    if bool(np.all(columns["start_ns"] == MISSING)):
-        notes.append("The table has no times; its rows stand in the order of their ids.")
-        columns["start_ns"] = columns["end_ns"] = np.arange(len(rows), dtype=np.int64)
-    for kind in ("workgroup", "grid"):
-        total = _column(rows, kind)
-        for axis in "xyz":
-            sizes = _column(rows, f"{kind}_{axis}")
-            whole = total if axis == "x" else np.where(total == MISSING, MISSING, 1)
-            columns[f"{kind}_{axis}"] = np.where(sizes == MISSING, whole, sizes)
-    if rows and "grid" in rows[0] and "grid_x" not in rows[0]:
-        notes.append(
-            "The table gives grid and workgroup sizes as totals, taken as one-dimensional."
-        )
-
+    columns = _columns(rows, notes)
     pids = sorted({row.get("process", "") for row in rows})
     devices = sorted({row.get("agent", "") for row in rows})
     columns["process"] = np.array([pids.index(r.get("process", "")) for r in rows], np.int64)
     columns["agent"] = np.array([devices.index(r.get("agent", "")) for r in rows], np.int64)
-    never = not any(_integer(row.get("accum_vgprs", "")) > 0 for row in rows)
-    names = "kernel_name arch_vgprs accum_vgprs sgprs".split()
-    shapes: dict[tuple[str, ...], int] = {}
-    columns["kernel"] = np.array(
-        [shapes.setdefault(tuple(r.get(n, "") for n in names), len(shapes)) for r in rows],
-        np.int64,
-    )
-    kernels = [
-        kernel_symbol(
-            process=0,
-            name=kernel_name(name) or "<unnamed kernel>",
-            mangled=None,
-            code_object_id=None,
-            architecture=architecture,
-            sgprs=number(sgprs),
-            arch_vgprs=number(_integer(arch)),
-            accum_vgprs=number(_integer(accum)),
-            lds=None,
-            scratch=None,
-            accum_never_seen=never,
-        )
-        for name, arch, accum, sgprs in shapes
-    ]
+    columns["kernel"], kernels = _kernels(rows, architecture)
     return assemble(
         Raw(
             sources=(Source(path, "", "csv", None),),
@@ -250,6 +209,57 @@ def _trace(
             notes=notes,
         )
     )
+
+
+def _columns(rows: list[dict[str, str]], notes: list[str]) -> Columns:
+    """Times, resources and shapes; what they do not say is added to the notes."""
+    columns: Columns = {
+        name: _column(rows, name)
+        for name in (
+            "queue stream thread dispatch_id correlation start_ns end_ns lds_bytes scratch_bytes"
+        ).split()
+    }
+    if bool(np.all(columns["start_ns"] == MISSING)):
+        notes.append("The table has no times; its rows stand in the order of their ids.")
+        columns["start_ns"] = columns["end_ns"] = np.arange(len(rows), dtype=np.int64)
+    for kind in ("workgroup", "grid"):
+        total = _column(rows, kind)
+        for axis in "xyz":
+            sizes = _column(rows, f"{kind}_{axis}")
+            whole = total if axis == "x" else np.where(total == MISSING, MISSING, 1)
+            columns[f"{kind}_{axis}"] = np.where(sizes == MISSING, whole, sizes)
+    if rows and "grid" in rows[0] and "grid_x" not in rows[0]:
+        notes.append(
+            "The table gives grid and workgroup sizes as totals, taken as one-dimensional."
+        )
+    return columns
+
+
+def _kernels(rows: list[dict[str, str]], architecture: str) -> tuple[IntColumn, list[KernelSymbol]]:
+    """Which kernel each row is, and the kernels: one name with other registers is another."""
+    never = not any(_integer(row.get("accum_vgprs", "")) > 0 for row in rows)
+    names = "kernel_name arch_vgprs accum_vgprs sgprs".split()
+    shapes: dict[tuple[str, ...], int] = {}
+    numbers: IntColumn = np.array(
+        [shapes.setdefault(tuple(r.get(n, "") for n in names), len(shapes)) for r in rows],
+        np.int64,
+    )
+    return numbers, [
+        kernel_symbol(
+            process=0,
+            name=kernel_name(name) or "<unnamed kernel>",
+            mangled=None,
+            code_object_id=None,
+            architecture=architecture,
+            sgprs=number(sgprs),
+            arch_vgprs=number(_integer(arch)),
+            accum_vgprs=number(_integer(accum)),
+            lds=None,
+            scratch=None,
+            accum_never_seen=never,
+        )
+        for name, arch, accum, sgprs in shapes
+    ]
 
 
 def _measured(part: list[_Dispatch]) -> Measured:
