@@ -334,6 +334,30 @@ def tuples():
     np.testing.assert_array_equal(out.numpy(), x * 6)
 
 
+@triton.jit
+def number_kernel(out, number: tl.int32):
+    tl.store(out, number)
+
+
+@check
+def numbers_that_do_not_fit():
+    """As AMD's driver reads them: by a C long, of which the argument takes the low bits."""
+    out = rpt.zeros(1, "int32")
+    for number in (7, -7, True, 2**40 + 5):
+        number_kernel[(1,)](out, number)
+        assert out.numpy()[0] == np.int64(number).astype(np.int32), number
+    for number, problem in (
+        (2**63, OverflowError),
+        (-(2**63) - 1, OverflowError),
+        (1.5, TypeError),
+    ):
+        try:
+            number_kernel[(1,)](out, number)
+        except problem:
+            continue
+        raise AssertionError(f"{number} was taken")
+
+
 @check
 def gluon():
     if VERSION < (3, 5):

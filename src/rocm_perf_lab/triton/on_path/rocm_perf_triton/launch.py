@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import re
 import struct
 from collections.abc import Callable, Iterator
@@ -39,6 +40,17 @@ _FLOATS: dict[str, Callable[[float], Any]] = {
 Packer = Callable[[Any], Any]
 
 
+def _whole(value: Any, signed: bool) -> int:
+    """As AMD's driver reads one: no fraction, and no more than a C long of this kind holds."""
+    number = operator.index(value)
+    lowest = -(2**63) if signed else 0
+    if not lowest <= number < lowest + 2**64:
+        raise OverflowError(
+            f"{number} does not fit into 64 bits{'' if signed else ' without a sign'}"
+        )
+    return number
+
+
 def _pointer(value: Any) -> Any:
     if value is None:
         return ctypes.c_void_p(0)
@@ -51,8 +63,8 @@ def packer(kind: str) -> Packer:
     if kind.startswith("*"):
         return _pointer
     if kind in _INTEGERS:
-        integer = _INTEGERS[kind]
-        return lambda value: integer(int(value))
+        integer, signed = _INTEGERS[kind], kind.startswith("i")
+        return lambda value: integer(_whole(value, signed))
     if kind in _FLOATS:
         return _FLOATS[kind]
     raise TypeError(f"an argument of type {kind} is none this driver knows")
