@@ -70,6 +70,19 @@ assert torch.version.hip and torch.version.cuda is None
 assert (
     torch.cuda.is_available() and torch.cuda.get_device_properties(0).multi_processor_count == 304
 )
+assert torch.device(0) == torch.ones(2, device=0).device == torch.ones(2).to(0).device == DEVICE
+assert torch.accelerator.current_accelerator().type == "cuda"
+assert torch.accelerator.current_device_index() == 0 and torch.accelerator.is_available()
+seeds = [torch.Generator(device="cuda").manual_seed(5) for _ in range(2)]
+drawn = [torch.randn(64, device="cuda", generator=seed) for seed in seeds]
+assert drawn[0].is_cuda and torch.equal(*drawn) and isinstance(seeds[0], torch.Generator)
+assert isinstance(torch.default_generator, torch.Generator)
+assert torch.cuda.mem_get_info()[1] == torch.cuda.get_device_properties(0).total_memory
+assert torch.cuda.get_arch_list() == ["gfx942"]
+pinned = torch.ones(256).pin_memory()
+double_kernel[(1,)](pinned, 256, BLOCK=256)
+assert torch.equal(pinned, torch.full((256,), 2.0))
+
 assert triton.testing.do_bench(lambda: add(x, y)) < 0.1
 torch.set_default_device("cuda")
 assert torch.arange(8).device == DEVICE

@@ -112,6 +112,13 @@ def malloc(size: int) -> int:
     return address.value or 0
 
 
+def memory() -> tuple[int, int]:
+    """Free and all bytes of the device."""
+    free_bytes, total = ctypes.c_size_t(), ctypes.c_size_t()
+    call("hipMemGetInfo", ctypes.byref(free_bytes), ctypes.byref(total))
+    return free_bytes.value, total.value
+
+
 def free(address: int) -> None:
     call("hipFree", ctypes.c_void_p(address))
 

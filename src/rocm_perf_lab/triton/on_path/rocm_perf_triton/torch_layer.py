@@ -109,6 +109,13 @@ _GPU = re.compile(r"(cuda|hip)(:\d+)?")
 _ON_GPU, _ON_CPU = "gpu", "cpu"
 
 
+def _name_device(args: Any, at: int) -> Any:
+    """Where a device may stand, a bare number is the accelerator's."""
+    if len(args) <= at or type(args[at]) is not int:
+        return args
+    return (*args[:at], f"cuda:{args[at]}", *args[at + 1 :])
+
+
 class _Call:
     """A call of torch as the CPU shall see it, and where its caller wants the result."""
 
@@ -119,6 +126,8 @@ class _Call:
         self.inputs: set[int] = set()  # storages of the inputs
         self.args = tuple(self._plain(a) for a in args)
         self.kwargs = {k: self._plain(v) for k, v in kwargs.items() if k != "pin_memory"}
+        if type(kwargs.get("device")) is int:
+            self.wanted, self.kwargs["device"] = _ON_GPU, "cpu"
 
     def _plain(self, value: Any) -> Any:
         torch = self.torch
@@ -186,13 +195,16 @@ def _install(torch: Any) -> None:
         def __torch_function__(
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            if busy[0] or function is torch.device:
+            if function is torch.device:
+                return function(*_name_device(args, 0), **(kwargs or {}))
+            if busy[0]:
                 return function(*args, **(kwargs or {}))
             busy[0] = True
             try:
                 hip.finish_pending()
                 name = getattr(function, "__name__", "")
-                call = _Call(torch, args, kwargs or {})
+                named = _name_device(args, 1) if name == "to" else args
+                call = _Call(torch, named, kwargs or {})
                 if name == "__get__" and call.touches_gpu:
                     attribute = getattr(getattr(function, "__self__", None), "__name__", "")
                     if attribute in _ATTRIBUTES:
@@ -206,6 +218,8 @@ def _install(torch: Any) -> None:
                     return call.place(call.args[0])
                 if name == "cpu":
                     call.wanted = _ON_CPU
+                if name == "pin_memory":  # memory of the process is all the same here
+                    return call.args[0].clone()
                 return call.place(function(*call.args, **call.kwargs))
             finally:
                 busy[0] = False
@@ -273,6 +287,42 @@ def _shim_cuda(torch: Any) -> None:
         "reset_peak_memory_stats": lambda device=None: None,
         "max_memory_allocated": lambda device=None: 0, "memory_allocated": lambda device=None: 0,
         "is_bf16_supported": lambda *_, **__: True,
+        "mem_get_info": lambda device=None: hip.memory(),
+        "get_arch_list": lambda: [properties().gcnArchName.split(":")[0]],
+        "is_current_stream_capturing": lambda: False,
+        "get_rng_state": lambda device="cuda": torch.get_rng_state(),
+        "set_rng_state": lambda state, device="cuda": torch.set_rng_state(state),
+        "initial_seed": torch.initial_seed,
     }  # fmt: skip
     for name, answer in answers.items():
         setattr(cuda, name, answer)
+    _shim_accelerator(torch)
+
+
+def _shim_accelerator(torch: Any) -> None:
+    """What programs call that are written for whatever accelerator there is."""
+    cuda = torch.cuda
+    answers: dict[str, Any] = {
+        "is_available": cuda.is_available, "device_count": cuda.device_count,
+        "current_accelerator": lambda check_available=False: torch.device("cuda"),
+        "current_device_index": cuda.current_device, "current_device_idx": cuda.current_device,
+        "set_device_index": cuda.set_device, "set_device_idx": cuda.set_device,
+        "synchronize": cuda.synchronize, "current_stream": cuda.current_stream,
+        "empty_cache": cuda.empty_cache,
+    }  # fmt: skip
+    accelerator = getattr(torch, "accelerator", None)  # since 2.6
+    for name, answer in answers.items():
+        if hasattr(accelerator, name):
+            setattr(accelerator, name, answer)
+    plain = torch.Generator
+
+    class Kind(type(plain)):  # type: ignore[misc]
+        def __instancecheck__(cls, value: Any) -> bool:
+            return isinstance(value, plain)
+
+    class Generator(plain, metaclass=Kind):  # type: ignore[misc, valid-type]
+        def __new__(cls, device: Any = "cpu") -> Any:
+            on_gpu = type(device) is int or _GPU.fullmatch(str(device))
+            return plain.__new__(cls, device="cpu" if on_gpu else device)
+
+    torch.Generator = Generator
