@@ -66,7 +66,7 @@ def show(
             architecture=file["architecture"],
             family=file["family"],
             covers=file["matches"],
-            wave_limits=schema.wave_limits(gpus[0]),
+            wave_limits=gpus[0].limits,
             numbers=schema.sourced(numbers),
             products=[schema.product(gpu) for gpu in gpus if gpu.product],
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Literal
 
 from pydantic import Field
 
 from rocm_perf_lab.analyze.rules import Condition, Confidence, Label, Rule, RuleSet, RunLabel
-from rocm_perf_lab.arch.model import Gpu, Quantity
+from rocm_perf_lab.arch.model import Gpu, Quantity, WaveLimits
 from rocm_perf_lab.schema.common import Model, Versioned
 
 
@@ -31,7 +30,7 @@ class Architecture(Versioned):
     architecture: str
     family: str
     covers: list[str] = Field(description="architectures this file stands for")
-    wave_limits: dict[str, int | str | list[list[int]]]
+    wave_limits: WaveLimits
     numbers: dict[str, Sourced]
     products: list[Product]
 
@@ -93,12 +92,6 @@ def sourced(numbers: dict[str, Quantity]) -> dict[str, Sourced]:
 
 def product(gpu: Gpu) -> Product:
     return Product.of(gpu, name=gpu.product or gpu.architecture, compute_units=gpu.cu_count)
-
-
-def wave_limits(gpu: Gpu) -> dict[str, int | str | list[list[int]]]:
-    fields = asdict(gpu.limits)
-    fields["sgpr_steps"] = [list(step) for step in gpu.limits.sgpr_steps]
-    return fields
 
 
 def rule_text(rule: Rule, rules: RuleSet) -> RuleText:
