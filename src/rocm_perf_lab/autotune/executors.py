@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rocm_perf_lab.autotune.evaluation import Measurement
 from rocm_perf_lab.autotune.measure import Task, measure, visible_gpus
@@ -25,6 +25,7 @@ from rocm_perf_lab.errors import MissingTool, UsageError
 Done = tuple[int, Measurement]
 _CANCEL_GRACE_S = 3.0
 _CONNECT_S = 30
+T = TypeVar("T")
 
 
 class Executor(Protocol):
@@ -40,6 +41,17 @@ class Executor(Protocol):
     def close(self) -> None:
         """Ends what is still running."""
         ...
+
+
+def _arrived(results: queue.SimpleQueue[T], timeout_s: float) -> list[T]:
+    """All that is there; one that comes within the time, if nothing is."""
+    try:
+        found = [results.get(timeout=timeout_s)]
+    except queue.Empty:
+        return []
+    while not results.empty():
+        found.append(results.get())
+    return found
 
 
 class Replay:
@@ -89,12 +101,7 @@ class LocalGpus:
         self._tasks.put((row, task))
 
     def wait(self, timeout_s: float) -> list[Done]:
-        try:
-            found = [self._results.get(timeout=timeout_s)]
-        except queue.Empty:
-            return []
-        while not self._results.empty():
-            found.append(self._results.get())
+        found = _arrived(self._results, timeout_s)
         done = []
         for result in found:
             if isinstance(result, BaseException):
@@ -187,13 +194,8 @@ class DaskCluster:
         future.add_done_callback(lambda done, row=row: self._results.put((row, done)))
 
     def wait(self, timeout_s: float) -> list[Done]:
-        try:
-            found = [self._results.get(timeout=timeout_s)]
-        except queue.Empty:
-            return []
-        while not self._results.empty():
-            found.append(self._results.get())
-        return [(row, self._take(row, future)) for row, future in found]
+        arrived = _arrived(self._results, timeout_s)
+        return [(row, self._take(row, future)) for row, future in arrived]
 
     def close(self) -> None:
         self._client.cancel(list(self._futures.values()))

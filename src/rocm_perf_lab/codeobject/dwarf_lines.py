@@ -46,24 +46,22 @@ class _Reader:
         return int(value)
 
     def uleb(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
+        return self._leb()[0]
 
     def sleb(self) -> int:
-        value = shift = 0
+        value, bits = self._leb()
+        return value - (1 << bits) if value >> (bits - 1) else value
+
+    def _leb(self) -> tuple[int, int]:
+        """Seven bits a byte, the least first: the number, and how many bits it has."""
+        value = bits = 0
         while True:
             byte = self.data[self.at]
             self.at += 1
-            value |= (byte & 127) << shift
-            shift += 7
+            value |= (byte & 127) << bits
+            bits += 7
             if byte < 128:
-                return value - (1 << shift) if byte & 64 else value
+                return value, bits
 
     def string(self) -> str:
         end = self.data.index(b"\0", self.at)

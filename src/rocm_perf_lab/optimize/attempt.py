@@ -48,7 +48,7 @@ class Outcome:
     repairs: int = 0
     log: str = ""
     built: Built | None = None
-    resources: code_guard.Resources | None = None
+    resources: KernelResources | None = None
     checked: result_check.CheckResult | None = None
     measured: Measured | None = None
     seconds: float = 0.0
@@ -73,7 +73,7 @@ class Outcome:
             repairs=self.repairs,
             speedup=gate.speedup if gate else None,
             confidence_interval=finite(gate.interval) if gate else None,
-            resources=KernelResources.of(self.resources) if self.resources else None,
+            resources=self.resources,
             exact=self.checked.exact if self.checked and not self.checked.reason else None,
             input_sets=[s.name for s in self.checked.sets] if self.checked else [],
             seconds=round(self.seconds, 3),

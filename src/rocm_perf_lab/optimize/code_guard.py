@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel
+from rocm_perf_lab.schema.optimize import KernelResources
 
 # Fewer waves can pay (more registers each), and the gate will tell; below this share of the
 # waves before, latency is no longer hidden and what a model or a short run says is not trusted.
@@ -18,28 +18,15 @@ _GIVEN = re.compile(r"\.(static|intern)\..*$")
 SHN_ABSOLUTE = 0xFFF1
 
 
-@dataclass(frozen=True)
-class Resources:
-    vgprs: int
-    agprs: int
-    sgprs: int
-    lds_bytes: int
-    scratch_bytes: int
-    vgpr_spills: int
-    sgpr_spills: int
-    waves_per_simd: float | None
-    occupancy_limiter: str | None
-
-
-def resources(kernel: Kernel, gpu: Gpu | None, threads: int, dynamic_lds_bytes: int) -> Resources:
-    fits = None
-    if gpu is not None:
-        fits = waves(kernel, gpu, threads, dynamic_lds_bytes)
-    return Resources(
-        kernel.vgprs, kernel.agprs, kernel.sgprs, kernel.lds_bytes, kernel.scratch_bytes,
-        kernel.vgpr_spills, kernel.sgpr_spills, fits.waves_per_simd if fits else None,
-        fits.limiter if fits else None,
-    )  # fmt: skip
+def resources(
+    kernel: Kernel, gpu: Gpu | None, threads: int, dynamic_lds_bytes: int
+) -> KernelResources:
+    fits = waves(kernel, gpu, threads, dynamic_lds_bytes) if gpu is not None else None
+    return KernelResources.of(
+        kernel,
+        waves_per_simd=fits.waves_per_simd if fits else None,
+        occupancy_limiter=fits.limiter if fits else None,
+    )
 
 
 def waves(kernel: Kernel, gpu: Gpu, threads: int, dynamic_lds_bytes: int) -> Occupancy:
