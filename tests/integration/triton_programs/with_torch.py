@@ -1,5 +1,7 @@
 """Torch's CPU build with `cuda` tensors: they live where both torch and kernels can use them."""
 
+import io
+
 import torch
 import triton
 import triton.language as tl
@@ -83,6 +85,41 @@ pinned = torch.ones(256).pin_memory()
 double_kernel[(1,)](pinned, 256, BLOCK=256)
 assert torch.equal(pinned, torch.full((256,), 2.0))
 
+
+class Backwards:
+    """A tensor from its end to its start, as libraries wrap what torch has no view for."""
+
+    def __init__(self, base):
+        self.base, self.dtype = base, base.dtype
+
+    def data_ptr(self):
+        return self.base.data_ptr() + (self.base.numel() - 1) * self.base.element_size()
+
+    def untyped_storage(self):
+        return self.base.untyped_storage()
+
+
+@triton.jit
+def strided_copy_kernel(x, out, n, stride, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i * stride, mask=i < n), mask=i < n)
+
+
+turned = torch.empty_like(x)
+strided_copy_kernel[(5,)](Backwards(x), turned, 5000, -1, BLOCK=1024)
+assert torch.equal(turned, x.flip(0)), "an offset below a wrapped tensor's pointer is no small one"
+
+assert torch.vmap(lambda row: row + 1)(out).shape == out.shape
+file = io.BytesIO()
+torch.save({"x": x}, file)
+for place in ("cuda", "cpu"):
+    file.seek(0)
+    again = torch.load(file, map_location=place)["x"]
+    assert again.device.type == place and torch.equal(again.cpu(), x.cpu())
+x.record_stream(torch.cuda.current_stream())
+with torch.accelerator.device_index(0):
+    torch.accelerator.synchronize()
+assert not torch.cuda.is_current_stream_capturing()
 assert triton.testing.do_bench(lambda: add(x, y)) < 0.1
 torch.set_default_device("cuda")
 assert torch.arange(8).device == DEVICE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from typing import Any
 
 import triton.backends.amd.driver as _amd
@@ -159,10 +160,14 @@ def _mend(triton: Any) -> None:
 
 
 def _is_within_2gb(argument: Any) -> bool:
-    """Whether buffer instructions, with their 32-bit offsets, reach all of an argument."""
+    """Whether buffer instructions, with their 32-bit offsets, reach all of an argument.
+
+    What is not a tensor itself may point into one and be meant to reach backwards.
+    """
     if hasattr(argument, "ptr_range"):
         return bool(argument.ptr_range() <= 2**31 - 1)
-    if hasattr(argument, "untyped_storage"):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(argument, torch.Tensor):
         return bool(argument.untyped_storage().size() <= 2**31 - 1)
     return False
 

@@ -16,7 +16,7 @@ _PROPERTIES = {
     "mem_clock_rate": (608, ctypes.c_int), "mem_bus_width": (612, ctypes.c_int),
     "warpSize": (308, ctypes.c_int), "max_threads_per_sm": (624, ctypes.c_int),
     "cooperativeLaunch": (688, ctypes.c_int), "total_memory": (288, ctypes.c_size_t),
-    "major": (360, ctypes.c_int), "minor": (364, ctypes.c_int),
+    "major": (360, ctypes.c_int), "minor": (364, ctypes.c_int), "l2_bytes": (616, ctypes.c_int),
 }  # fmt: skip
 _ARCHITECTURE = 1160
 _NUM_REGS, _LOCAL_BYTES, _MAX_THREADS = 4, 3, 0  # hipFunction_attribute

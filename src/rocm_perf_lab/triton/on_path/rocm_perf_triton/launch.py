@@ -202,5 +202,5 @@ class staged:  # noqa: N801 - used in a `with`
 
 
 def _on_host(argument: Any) -> bool:
-    """A tensor of torch in memory that only the CPU is known to reach."""
-    return hasattr(argument, "untyped_storage") and not argument.is_cuda
+    """A tensor, or what a library wraps around one, in memory not known to be the device's."""
+    return hasattr(argument, "untyped_storage") and not getattr(argument, "is_cuda", False)

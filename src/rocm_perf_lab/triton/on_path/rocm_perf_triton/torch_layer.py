@@ -18,7 +18,7 @@ import sys
 import weakref
 from typing import Any
 
-from rocm_perf_triton import hip
+from rocm_perf_triton import hip, torch_answers
 
 _BOUNDS = "ROCM_PERF_VIRTUAL_BOUNDS"  # read by the virtual GPU when HIP is first called
 
@@ -105,6 +105,17 @@ def _to_device(torch: Any, tensor: Any) -> Any:
     return moved
 
 
+def _storage_on_device(torch: Any, storage: Any) -> Any:
+    flat = torch.empty(0, dtype=torch.uint8).set_(storage)
+    return _to_device(torch, flat).untyped_storage()
+
+
+def _plain_memory(torch: Any, tensor: Any) -> bool:
+    """Whether a tensor has host memory of its own: no sparse one, and none of vmap's wrappers."""
+    wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return not wrapped and tensor.layout is torch.strided and tensor.device.type == "cpu"
+
+
 _GPU = re.compile(r"(cuda|hip)(:\d+)?")
 _ON_GPU, _ON_CPU = "gpu", "cpu"
 
@@ -132,7 +143,7 @@ class _Call:
     def _plain(self, value: Any) -> Any:
         torch = self.torch
         if isinstance(value, torch.Tensor):
-            if value.layout is torch.strided and value.device.type == "cpu":
+            if _plain_memory(torch, value):
                 storage = value.untyped_storage().data_ptr()
                 self.inputs.add(storage)
                 self.touches_gpu |= _memory.holds(storage)
@@ -152,8 +163,7 @@ class _Call:
         torch = self.torch
         if type(result) in (tuple, list):
             return type(result)(self.place(item) for item in result)
-        plain = type(result) is torch.Tensor and result.layout is torch.strided
-        if not plain or result.device.type != "cpu":
+        if type(result) is not torch.Tensor or not _plain_memory(torch, result):
             return result
         here = _memory.holds(result.untyped_storage().data_ptr())
         if self.wanted == _ON_CPU:
@@ -227,7 +237,7 @@ def _install(torch: Any) -> None:
     mode = OnDevice()
     mode.__enter__()
     torch.version.hip = hip.runtime_version()  # what programs tell AMD's GPUs by
-    _shim_cuda(torch)
+    torch_answers.install(torch, lambda storage: _storage_on_device(torch, storage))
 
 
 # What a tensor in device memory says of itself.
@@ -236,93 +246,3 @@ _ATTRIBUTES: dict[str, Any] = {
     "is_cuda": lambda torch: True,
     "is_cpu": lambda torch: False,
 }
-
-
-def _shim_cuda(torch: Any) -> None:
-    """torch.cuda's questions about device, stream and events, answered by HIP."""
-    cuda = torch.cuda
-
-    class Properties:
-        def __init__(self, device: int) -> None:
-            found = hip.properties(device)
-            self.name, self.gcnArchName = found["name"], found["arch"]
-            self.multi_processor_count = found["multiprocessor_count"]
-            self.total_memory, self.warp_size = found["total_memory"], found["warpSize"]
-            self.major, self.minor = self.capability = found["major"], found["minor"]
-            self.shared_memory_per_block = found["max_shared_mem"]
-            self.max_threads_per_multi_processor = found["max_threads_per_sm"]
-            self.regs_per_multiprocessor = found["max_num_regs"]
-
-    def index(device: Any = None) -> int:
-        given = getattr(device, "index", device)
-        return given if isinstance(given, int) else hip.current_device()
-
-    def properties(device: Any = None) -> Properties:
-        return Properties(index(device))
-
-    class Here:
-        def __init__(self, device: Any = None) -> None:
-            pass
-
-        def __enter__(self) -> None:
-            return None
-
-        def __exit__(self, *_: object) -> None:
-            return None
-
-    answers: dict[str, Any] = {
-        "is_available": lambda: True, "device_count": hip.device_count, "init": lambda: None,
-        "is_initialized": lambda: True, "current_device": hip.current_device,
-        "set_device": lambda device=0: hip.set_device(index(device)),
-        "synchronize": lambda device=None: hip.synchronize(),
-        "get_device_properties": properties,
-        "get_device_name": lambda device=None: properties(device).name,
-        "get_device_capability": lambda device=None: properties(device).capability,
-        "Event": hip.Event, "Stream": hip.Stream, "ExternalStream": hip.Stream,
-        "stream": hip.using_stream, "device": Here,
-        "current_stream": lambda device=None: hip.Stream(hip.current_stream()),
-        "default_stream": lambda device=None: hip.Stream(0),
-        "empty_cache": lambda: None, "manual_seed": torch.default_generator.manual_seed,
-        "manual_seed_all": torch.default_generator.manual_seed,
-        "reset_peak_memory_stats": lambda device=None: None,
-        "max_memory_allocated": lambda device=None: 0, "memory_allocated": lambda device=None: 0,
-        "is_bf16_supported": lambda *_, **__: True,
-        "mem_get_info": lambda device=None: hip.memory(),
-        "get_arch_list": lambda: [properties().gcnArchName.split(":")[0]],
-        "is_current_stream_capturing": lambda: False,
-        "get_rng_state": lambda device="cuda": torch.get_rng_state(),
-        "set_rng_state": lambda state, device="cuda": torch.set_rng_state(state),
-        "initial_seed": torch.initial_seed,
-    }  # fmt: skip
-    for name, answer in answers.items():
-        setattr(cuda, name, answer)
-    _shim_accelerator(torch)
-
-
-def _shim_accelerator(torch: Any) -> None:
-    """What programs call that are written for whatever accelerator there is."""
-    cuda = torch.cuda
-    answers: dict[str, Any] = {
-        "is_available": cuda.is_available, "device_count": cuda.device_count,
-        "current_accelerator": lambda check_available=False: torch.device("cuda"),
-        "current_device_index": cuda.current_device, "current_device_idx": cuda.current_device,
-        "set_device_index": cuda.set_device, "set_device_idx": cuda.set_device,
-        "synchronize": cuda.synchronize, "current_stream": cuda.current_stream,
-        "empty_cache": cuda.empty_cache,
-    }  # fmt: skip
-    accelerator = getattr(torch, "accelerator", None)  # since 2.6
-    for name, answer in answers.items():
-        if hasattr(accelerator, name):
-            setattr(accelerator, name, answer)
-    plain = torch.Generator
-
-    class Kind(type(plain)):  # type: ignore[misc]
-        def __instancecheck__(cls, value: Any) -> bool:
-            return isinstance(value, plain)
-
-    class Generator(plain, metaclass=Kind):  # type: ignore[misc, valid-type]
-        def __new__(cls, device: Any = "cpu") -> Any:
-            on_gpu = type(device) is int or _GPU.fullmatch(str(device))
-            return plain.__new__(cls, device="cpu" if on_gpu else device)
-
-    torch.Generator = Generator
