@@ -20,6 +20,7 @@ import numpy.typing as npt
 from rocm_perf_lab.virtual.isa.model import WIDTH, Op
 from rocm_perf_lab.virtual.isa.table import all_ops
 from support.isa_machine import LANES, assemble_all, edges
+from support.isa_saturate import saturated, saturates
 
 Words = npt.NDArray[np.uint32]  # (registers, lanes)
 Change = Callable[[Words], Words]
@@ -46,6 +47,8 @@ class Form:
     changes: dict[int, Change] = field(default_factory=dict)
     scalars: dict[int, int] = field(default_factory=dict)  # source -> SGPR that holds its value
     result: Callable[[Words, Words], Words] | None = None  # (plain result, old destination)
+    # (sources, plain result, old destination), where the plain result does not tell enough
+    exact: Callable[[Sequence[Words], Words, Words], Words] | None = None
     keep: int = 2**LANES - 1  # lanes that are written
     mode: int | None = None
 
@@ -548,8 +551,19 @@ def dpp_forms(op: Op, precision: dict[tuple[str, int], str]) -> Iterator[Form]:
             yield Form("DPP neg, abs", signed, {0: change})
 
 
+def saturated_forms(op: Op, precision: dict[tuple[str, int], str]) -> Iterator[Form]:
+    """clamp of an integer result."""
+    if saturates(op):
+        text = write(op, None, plain_suffix(op), "clamp")
+        yield Form(
+            "clamp of integers", text, exact=lambda s, plain, old: saturated(op, s, plain, old)
+        )
+
+
 def forms_of(op: Op, precision: dict[tuple[str, int], str]) -> list[Form]:
-    makers = (constant_forms, modifier_forms, packed_forms, sdwa_forms, dpp_forms)
+    makers = (
+        constant_forms, modifier_forms, packed_forms, saturated_forms, sdwa_forms, dpp_forms,
+    )  # fmt: skip
     return [form for make in makers for form in make(op, precision)]
 
 
