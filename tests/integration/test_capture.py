@@ -19,6 +19,7 @@ import pytest
 
 from rocm_perf_lab.replay.format import Capture, open_capture
 from rocm_perf_lab.schema.capture import Region
+from support.captures import read_range
 from support.cli import complaint, rocm_perf
 from support.hip_build import hipcc, need_virtual_gpu
 
@@ -87,7 +88,7 @@ def pointed_to(capture: Capture, argument: int) -> Region:
 
 
 def before(capture: Capture, region: Region) -> bytes:
-    return capture.read_range(region.before, 0, region.size)
+    return read_range(capture, region.before, 0, region.size)
 
 
 def after(capture: Capture, region: Region) -> bytes:
@@ -130,7 +131,7 @@ def test_dynamic_lds_is_part_of_the_dispatch(take: Take) -> None:
 def test_variables_are_captured_static_anonymous_and_constant_ones(take: Take) -> None:
     capture = take("use_globals", "globals", 1)
     segments = capture.kernel_code_object.segments
-    held = b"".join(capture.read_range(s.before, 0, s.size) for s in segments)
+    held = b"".join(read_range(capture, s.before, 0, s.size) for s in segments)
     table = (np.arange(64) % 16 * np.arange(64)).astype("<i4").tobytes()  # after one launch
     assert table in held
     assert np.arange(16, dtype="<i4").tobytes() in held  # __constant__, written by the host

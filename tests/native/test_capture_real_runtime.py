@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.replay.format import open_capture
+from support.captures import read_range
 from support.cli import complaint, rocm_perf
 from support.native_build import code_object, programs
 
@@ -69,7 +70,7 @@ def test_a_dispatch_is_captured_in_rocr_5_2(
         first = int.from_bytes(capture.kernarg[:8], "little")
         region = next(r for r in capture.regions if r.base == first)
         assert (region.kind, region.agent) == ("pool", "gpu:0")
-        held = np.frombuffer(capture.read_range(region.before, 0, region.size), dtype="<i4")
+        held = np.frombuffer(read_range(capture, region.before, 0, region.size), dtype="<i4")
         # Three launches came before, on two queues; this one added one.
         assert held[0] == 10 and (held[1:] == 7).all()
         (change,) = region.after

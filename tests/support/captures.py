@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab.replay import writer
+from rocm_perf_lab.replay.format import Capture
 from rocm_perf_lab.schema.capture import (
     Dispatch,
     Extent,
@@ -121,3 +122,17 @@ def sealed(
         reasons=reasons,
     )
     return folder
+
+
+def read_range(capture: Capture, extents: Sequence[Extent], offset: int, size: int) -> bytes:
+    """Bytes [offset, offset + size) of what `extents` cover; zeros where they cover nothing."""
+    data = bytearray(size)
+    for extent in extents:
+        first = max(offset, extent.offset)
+        last = min(offset + size, extent.offset + extent.size)
+        if first < last:
+            whole = capture.read_extent(extent)
+            data[first - offset : last - offset] = whole[
+                first - extent.offset : last - extent.offset
+            ]
+    return bytes(data)

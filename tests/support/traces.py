@@ -20,9 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from rocm_perf_lab.analyze.counters import JoinedCounters
+from rocm_perf_lab.arch.counters import base_name
 from rocm_perf_lab.trace.assemble import Measured, Raw, assemble
 from rocm_perf_lab.trace.columns import MISSING
-from rocm_perf_lab.trace.model import Agent, KernelSymbol, Process, Source, Trace
+from rocm_perf_lab.trace.model import Agent, FloatColumn, KernelSymbol, Process, Source, Trace
 
 MI300X = Agent(
     process=0,
@@ -137,11 +139,10 @@ class TraceBuilder:
         thread: int = 1,
         stream: int | None = None,
         event: int | None = None,
-        graph: int | None = None,
         flags: int | None = None,
         category: str = "HIP_RUNTIME_API_EXT",
     ) -> TraceBuilder:
-        """A host API call; stream, event and graph are handles, 0 the null one."""
+        """A host API call; stream and event are handles, 0 the null one."""
         self._regions.append(
             {
                 "process": 0,
@@ -153,7 +154,6 @@ class TraceBuilder:
                 "end_ns": end,
                 "stream_handle": MISSING if stream is None else stream,
                 "event_handle": MISSING if event is None else event,
-                "graph_handle": MISSING if graph is None else graph,
                 "flags": MISSING if flags is None else flags,
             }
         )
@@ -266,3 +266,14 @@ def check_trace(trace: Trace) -> None:
 
 def _within(column: Any, items: Sequence[Any], missing: bool = True) -> None:
     assert np.all(column >= (-1 if missing else 0)) and np.all(column < max(len(items), 0))
+
+
+def per_dispatch(joined: JoinedCounters, counter: str) -> FloatColumn:
+    """A counter's total for each dispatch of the timing run; NaN where it has none."""
+    column = np.full(len(joined.kernel_of), np.nan)
+    for trace, rows in zip(joined.passes, joined.aligned, strict=True):
+        for name, values in trace.counters.items():
+            if base_name(name) == base_name(counter):
+                take = (rows >= 0) & np.isnan(column)
+                column[take] = values.total[rows[take]]
+    return column

@@ -28,7 +28,7 @@ from rocm_perf_lab.arch.formula import Formula, UndefinedError
 from rocm_perf_lab.arch.load import files
 from rocm_perf_lab.trace.merge import merge
 from rocm_perf_lab.trace.model import Trace
-from support.traces import Counters, TraceBuilder
+from support.traces import Counters, TraceBuilder, per_dispatch
 
 GPU = gpu("gfx942")
 ARCHITECTURES = sorted(files())
@@ -66,7 +66,7 @@ def test_times_come_from_the_timing_run_and_counters_from_the_pass() -> None:
     assert (a.dispatches, a.covered, a.mean_ns, a.total_ns) == (2, 2, 2000, 4000)
     assert total(joined, "a") == 20
     assert total(joined, "b") == 20
-    assert joined.per_dispatch("SQ_WAVES").tolist() == [10, 20, 30]
+    assert per_dispatch(joined, "SQ_WAVES").tolist() == [10, 20, 30]
     assert joined.timed_by == "timing run"
 
 
@@ -87,7 +87,7 @@ def test_counters_for_half_the_dispatches_go_with_the_time_of_that_half() -> Non
     assert a.mean_ns == (2000 + 4000) / 2
     assert total(joined, "a") == 4
     assert "counters for 2 of 4 dispatches" in a.notes
-    column = joined.per_dispatch("SQ_WAVES")
+    column = per_dispatch(joined, "SQ_WAVES")
     assert np.isnan(column[[0, 2]]).all() and column[[1, 3]].tolist() == [6, 2]
 
 
@@ -133,7 +133,7 @@ def test_another_order_with_the_same_number_gives_means() -> None:
     assert total(joined, "a") == 15 and total(joined, "b") == 2
     a = next(k for k in joined.kernels if k.key.name == "a")
     assert any("another order: means over all 2 dispatches" in note for note in a.notes)
-    assert np.isnan(joined.per_dispatch("SQ_WAVES")).all()
+    assert np.isnan(per_dispatch(joined, "SQ_WAVES")).all()
 
 
 def test_another_order_with_another_number_is_null_with_the_reason() -> None:
@@ -159,7 +159,7 @@ def test_a_pass_narrowed_to_one_kernel_keeps_its_dispatch_numbers() -> None:
         },
     )
     joined = join(run, [kept])
-    assert joined.per_dispatch("SQ_WAVES")[[1, 3]].tolist() == [5, 7]
+    assert per_dispatch(joined, "SQ_WAVES")[[1, 3]].tolist() == [5, 7]
     assert total(joined, "b") == 6
 
 
@@ -199,7 +199,7 @@ def test_ranks_are_matched_in_order_of_their_start() -> None:
 
     run = merge([rank(7, 0, None), rank(9, 5, None)])
     counted_run = merge([rank(70, 100, 1), rank(90, 105, 2)])
-    assert join(run, [counted_run]).per_dispatch("SQ_WAVES").tolist() == [1, 2]
+    assert per_dispatch(join(run, [counted_run]), "SQ_WAVES").tolist() == [1, 2]
 
 
 # --- counters that did not count -------------------------------------------------------------

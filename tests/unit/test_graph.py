@@ -372,7 +372,7 @@ def test_a_graph_launch_covers_kernels_on_several_streams() -> None:
     trace = (
         Program()
         .launch("before", -100 * US, -95 * US, -10 * US, A, 1)
-        .call("hipGraphLaunch", 0, 5 * US, correlation=99, stream=A, graph=5)
+        .call("hipGraphLaunch", 0, 5 * US, correlation=99, stream=A)
         .dispatch("g1", 8 * US, 50 * US, stream=1, queue=1, correlation=99)
         .dispatch("g2", 8 * US, 90 * US, stream=4, queue=4, correlation=99)
         .dispatch("g3", 51 * US, 60 * US, stream=1, queue=1, correlation=99)

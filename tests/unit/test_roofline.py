@@ -17,7 +17,7 @@ from rocm_perf_lab.arch.model import CeilingKind
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance, to_json
 from rocm_perf_lab.schema.roofline import RooflineDocument, to_document
 from support import vcopy
-from support.traces import MI300X, Counters, TraceBuilder
+from support.traces import MI300X, Counters, TraceBuilder, per_dispatch
 
 GPU = gpu("gfx942")
 VALU = [
@@ -71,7 +71,7 @@ def test_vcopy_writes_8_mib_exactly_where_the_l2_writes_through(folder: str) -> 
 def test_vcopy_writes_8_mib_exactly_when_the_l2_starts_clean(folder: str) -> None:
     """Later dispatches leave part of their lines in the L2 of these GPUs."""
     joined = join(None, vcopy.passes(folder))
-    writes = joined.per_dispatch("TCC_EA_WRREQ_64B_sum") * 64
+    writes = per_dispatch(joined, "TCC_EA_WRREQ_64B_sum") * 64
     assert writes[0] == vcopy.BYTES
     assert (writes[1:] < vcopy.BYTES).all()
 

@@ -17,7 +17,7 @@ import numpy as np
 from rocm_perf_lab.analyze.align import BoolColumn, align
 from rocm_perf_lab.analyze.keys import KernelKey, kernel_keys
 from rocm_perf_lab.arch.counters import base_name, block_of
-from rocm_perf_lab.trace.model import FloatColumn, IndexColumn, Trace
+from rocm_perf_lab.trace.model import IndexColumn, Trace
 
 # Counters no dispatch leaves at zero: where one does, its block was not counting.
 NEVER_ZERO = frozenset(
@@ -79,16 +79,6 @@ class JoinedCounters:
     passes: tuple[Trace, ...]
     aligned: tuple[IndexColumn, ...]  # per pass: timing dispatch -> its dispatch there, or -1
     notes: tuple[str, ...] = ()
-
-    def per_dispatch(self, counter: str) -> FloatColumn:
-        """A counter's total for each dispatch of the timing run; NaN where it has none."""
-        column = np.full(len(self.kernel_of), np.nan)
-        for trace, rows in zip(self.passes, self.aligned, strict=True):
-            for name, values in trace.counters.items():
-                if base_name(name) == base_name(counter):
-                    take = (rows >= 0) & np.isnan(column)
-                    column[take] = values.total[rows[take]]
-        return column
 
 
 def join(timing: Trace | None, passes: Sequence[Trace]) -> JoinedCounters:

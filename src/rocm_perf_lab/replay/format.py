@@ -8,7 +8,7 @@ is opened without following links. docs/capture.md tells the format.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,35 +120,6 @@ class Capture:
             target[:] = _decompress(bytes(packed), extent)
         else:
             self._read_into(extent.file, extent.at, target)
-
-    def pieces(self, extent: Extent, step: int = PIECE) -> Iterator[tuple[int, bytes]]:
-        """(offset in the region, bytes) of an extent, never more than `step` at once if raw."""
-        if extent.encoding == "zstd":
-            yield extent.offset, self.read_extent(extent)
-            return
-        for at in range(0, extent.size, step):
-            size = min(step, extent.size - at)
-            piece = bytearray(size)
-            if extent.file is not None:
-                self._read_into(extent.file, extent.at + at, memoryview(piece))
-            yield extent.offset + at, bytes(piece)
-
-    def read_range(self, extents: Sequence[Extent], offset: int, size: int) -> bytes:
-        """Bytes [offset, offset + size) of what `extents` cover; zeros where they cover nothing."""
-        data = bytearray(size)
-        for extent in extents:
-            first = max(offset, extent.offset)
-            last = min(offset + size, extent.offset + extent.size)
-            if first >= last or extent.file is None:
-                continue
-            if extent.encoding == "zstd":
-                whole = self.read_extent(extent)
-                part = whole[first - extent.offset : last - extent.offset]
-                data[first - offset : last - offset] = part
-            else:
-                view = memoryview(data)[first - offset : last - offset]
-                self._read_into(extent.file, extent.at + first - extent.offset, view)
-        return bytes(data)
 
     def _read_into(self, name: str, at: int, target: memoryview) -> None:
         done = 0

@@ -43,8 +43,7 @@ _COPY = (
     "process kind stream thread src_agent dst_agent correlation start_ns end_ns size_bytes"
 ).split()
 _REGION = (
-    "process thread name category correlation start_ns end_ns stream_handle event_handle "
-    "graph_handle flags"
+    "process thread name category correlation start_ns end_ns stream_handle event_handle flags"
 ).split()
 
 
@@ -143,7 +142,6 @@ def assemble(raw: Raw) -> Trace:
             end_ns=regions.pop("end_ns"),
             stream_handle=_known(regions.pop("stream_handle")),
             event_handle=_known(regions.pop("event_handle")),
-            graph_handle=_known(regions.pop("graph_handle")),
             flags=_known(regions.pop("flags")),
         ),
         counters=counters,

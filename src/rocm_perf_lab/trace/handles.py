@@ -1,4 +1,4 @@
-"""The arguments of HIP calls that order work: streams, events, graphs, flags.
+"""The arguments of HIP calls that order work: streams, events, flags.
 
 rocprofv3 records every argument as type, name and text. A handle is recognised by its type (as
 HIP's headers or the demangler spell it) or, for the rest, by its usual name; a pointer to a
@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from rocm_perf_lab.trace.columns import MISSING
 
-STREAM, EVENT, GRAPH, FLAGS = "stream_handle", "event_handle", "graph_handle", "flags"
-ROLES = (STREAM, EVENT, GRAPH, FLAGS)
+STREAM, EVENT, FLAGS = "stream_handle", "event_handle", "flags"
+ROLES = (STREAM, EVENT, FLAGS)
 
 _BY_TYPE = {
     "hipStream_t": STREAM,
     "ihipStream_t*": STREAM,
     "hipEvent_t": EVENT,
     "ihipEvent_t*": EVENT,
-    "hipGraphExec_t": GRAPH,
-    "hipGraphExec*": GRAPH,
 }
 _BY_NAME = {
     "stream": STREAM,
@@ -26,8 +24,6 @@ _BY_NAME = {
     "launch_stream": STREAM,
     "event": EVENT,
     "hEvent": EVENT,
-    "graphExec": GRAPH,
-    "hGraphExec": GRAPH,
     "flags": FLAGS,
 }
 NAMES = tuple(_BY_NAME)

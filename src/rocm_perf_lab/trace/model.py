@@ -135,7 +135,6 @@ class Regions:
     end_ns: IntColumn
     stream_handle: IntColumn
     event_handle: IntColumn
-    graph_handle: IntColumn
     flags: IntColumn
 
     def __len__(self) -> int:
