@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab import doctor
+from rocm_perf_lab.errors import MissingTool
 from rocm_perf_lab.optimize import sandbox, task_group
 from rocm_perf_lab.optimize.sandbox import Ended, Kind, Limits, Sandbox
 
@@ -185,6 +186,16 @@ def test_without_a_group_it_is_said(box: Sandbox, monkeypatch: pytest.MonkeyPatc
     assert box.run(["true"]).ok
     assert not sandbox.processes_bounded()
     assert sandbox.UNBOUNDED in doctor._sandbox().found
+
+
+def test_a_group_that_fails_later_is_an_error(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.geteuid() != 0 or task_group.where(0) is None:
+        pytest.skip("no control group can be made here")
+    monkeypatch.setattr("rocm_perf_lab.optimize.task_group._make", lambda *_: None)
+    with pytest.raises(MissingTool, match="control group"):
+        box.run(["true"])
 
 
 def test_processes_that_leave_their_session_end_too(box: Sandbox) -> None:

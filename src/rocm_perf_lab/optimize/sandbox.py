@@ -152,6 +152,8 @@ class Sandbox:
         with task_group(self.limits.tasks) as group:
             if group is not None:
                 words = group.joined(words)
+            elif os.geteuid() == 0 and where(0) is not None:
+                raise MissingTool("no control group could be made for the sandbox this time")
             ended = _watch(words, self.environment(extra), self.limits, wall_s, place, group)
         if ended.exit_code == confine.EXIT_CANNOT_CONFINE and self.kind != "none":
             raise MissingTool(f"the sandbox does not work here: {ended.output.strip()[:300]}")
