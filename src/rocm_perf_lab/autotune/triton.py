@@ -6,7 +6,6 @@ Triton is; here the space is made, the program started, and its lines judged.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -63,14 +62,18 @@ def parse_target(text: str, option: str = "--triton", what: str = "kernel") -> t
     return path, kernel
 
 
+_HAS_TRITON = "import importlib.util, sys; sys.exit(importlib.util.find_spec('triton') is None)"
+
+
 def python() -> str:
-    """This Python if Triton is here, else the one on PATH: the program's, most likely."""
-    if importlib.util.find_spec("triton") is not None:
-        return sys.executable
-    found = shutil.which("python3") or shutil.which("python")
-    if found is None:
-        raise MissingTool("there is no Python with Triton", hint="pip install triton")
-    return found
+    """The `python` on PATH, as `rocm-perf run` takes it, or this one: the first with Triton."""
+    for candidate in (shutil.which("python"), shutil.which("python3"), sys.executable):
+        if (
+            candidate
+            and subprocess.run([candidate, "-c", _HAS_TRITON], check=False).returncode == 0
+        ):
+            return candidate
+    raise MissingTool("there is no Python with Triton", hint="pip install triton")
 
 
 def tune(asked: Asked, provenance: Mapping[str, Any]) -> TritonAutotuneDocument:
