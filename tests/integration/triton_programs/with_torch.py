@@ -72,6 +72,11 @@ assert torch.version.hip and torch.version.cuda is None
 assert (
     torch.cuda.is_available() and torch.cuda.get_device_properties(0).multi_processor_count == 304
 )
+for found in (x.max(dim=0), torch.sort(x), torch.topk(x, 4), torch.cummax(x, 0), torch.aminmax(x)):
+    assert all(part.is_cuda for part in found) and type(found).__module__ == "torch.return_types"
+assert torch.cat(torch.aminmax(x[:, None], dim=1)).is_cuda
+assert torch.linalg.qr(torch.rand(4, 4, device="cuda")).Q.is_cuda
+
 assert torch.device(0) == torch.ones(2, device=0).device == torch.ones(2).to(0).device == DEVICE
 assert torch.accelerator.current_accelerator().type == "cuda"
 assert torch.accelerator.current_device_index() == 0 and torch.accelerator.is_available()

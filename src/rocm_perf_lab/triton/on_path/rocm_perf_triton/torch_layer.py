@@ -127,6 +127,16 @@ def _name_device(args: Any, at: int) -> Any:
     return (*args[:at], f"cuda:{args[at]}", *args[at + 1 :])
 
 
+def _each(value: Any, function: Any) -> Any:
+    """`function` of what a tuple or list holds, be it one with names as of `torch.sort`."""
+    kind = type(value)
+    if kind in (tuple, list) or kind.__module__ == "torch.return_types":
+        return kind([function(item) for item in value])
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return kind(*(function(item) for item in value))
+    return value
+
+
 class _Call:
     """A call of torch as the CPU shall see it, and where its caller wants the result."""
 
@@ -154,15 +164,13 @@ class _Call:
         if isinstance(value, torch.device):
             self.wanted = _ON_GPU if value.type == "cuda" else _ON_CPU
             return torch.device("cpu") if value.type == "cuda" else value
-        if type(value) in (tuple, list):
-            return type(value)(self._plain(item) for item in value)
-        return value
+        return _each(value, self._plain)
 
     def place(self, result: Any) -> Any:
         """The result where it belongs: with its inputs, unless a device was named."""
         torch = self.torch
-        if type(result) in (tuple, list):
-            return type(result)(self.place(item) for item in result)
+        if isinstance(result, (tuple, list)):
+            return _each(result, self.place)
         if type(result) is not torch.Tensor or not _plain_memory(torch, result):
             return result
         here = _memory.holds(result.untyped_storage().data_ptr())
