@@ -101,7 +101,10 @@ def check(name: str, python: str, package: Path, env: dict[str, str]) -> str:
     env = {**env, "PATH": f"{bin_}:{env['PATH']}"}
     perf = bin_ / "rocm-perf"
     if subprocess.run([perf, "hipcc", "--version"], env=env, capture_output=True).returncode:
-        run([*pip, f"{package}[toolchain]"], place, env)
+        # Not package[toolchain]: pip would build an sdist once more.
+        asked = [bin_ / "python", "-c", TOOLCHAIN]
+        extra = subprocess.run(asked, env=env, capture_output=True, text=True, check=True)
+        run([*pip, *extra.stdout.split("\n")[:-1]], place, env)
     run([perf, "--version"], place, env)
     run([perf, "doctor"], place, env)
     run([perf, "hipcc", "-O3", ROOT / "examples" / "vcopy.cpp", "-o", "vcopy"], place, env)
@@ -119,6 +122,15 @@ import rocm_perf_lab as rpl
 run = rpl.load()
 assert run.virtual and any("vecCopy" in k.kernel.name for k in run.kernels), run.kernels
 assert "site-packages" in rpl.__file__, rpl.__file__
+"""
+
+
+TOOLCHAIN = """
+from importlib.metadata import requires
+for requirement in requires("rocm-perf-lab"):
+    name, _, condition = requirement.partition(";")
+    if "toolchain" in condition:
+        print(name.strip())
 """
 
 
