@@ -68,6 +68,9 @@ def test_tuning_decides_by_modelled_time_the_same_on_every_run(cache: Path) -> N
     assert min(timings) > 0.0015, "no kernel is quicker than its launch"
     assert "launches 4" in runs[0].stdout.splitlines()[0], "one warm-up and one timed launch each"
     assert runs[0].stderr.count("times are modelled") == 1
+    assert "launches no kernel" not in runs[0].stderr
+    idle = run_python(cache, PROGRAMS / "tuned.py", "idle")
+    assert idle.stderr.count("launches no kernel was timed") == 1
 
 
 def test_an_unmodified_program_runs_under_rocm_perf(cache: Path) -> None:

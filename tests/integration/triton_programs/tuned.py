@@ -1,5 +1,7 @@
 """Two configurations under the autotuner; prints what was launched and how long each took."""
 
+import sys
+
 import numpy as np
 import triton
 import triton.language as tl
@@ -28,5 +30,9 @@ out = rpt.empty(n)
 scale[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](rpt.array(x), out, n)
 np.testing.assert_array_equal(out.numpy(), x * 3)
 print("launches", len(launches) - 1, scale.best_config)
+triton.testing.do_bench(lambda: scale.fn[(1,)](out, out, 64, BLOCK=64))
+if "idle" in sys.argv:
+    for _ in range(2):
+        triton.testing.do_bench(lambda: np.sort(x))
 for config, took in scale.configs_timings.items():
     print(config.kwargs["BLOCK"], took[0])

@@ -12,15 +12,18 @@ from typing import Any
 
 from rocm_perf_triton import hip
 
-_told = False
+_told: set[str] = set()
+
+
+def tell(once: str) -> None:
+    if once not in _told:
+        _told.add(once)
+        sys.stderr.write(f"rocm-perf: {once}\n")
 
 
 def tell_modelled() -> None:
-    global _told
-    if not _told:
-        _told = True
-        name = hip.properties(hip.current_device())["name"]
-        sys.stderr.write(f"rocm-perf: times are modelled ({name}), not measured\n")
+    name = hip.properties(hip.current_device())["name"]
+    tell(f"times are modelled ({name}), not measured")
 
 
 def milliseconds_of(fn: Callable[[], Any]) -> float:
@@ -30,10 +33,15 @@ def milliseconds_of(fn: Callable[[], Any]) -> float:
     hip.forget_caches()
     hip.modelled_time(True)
     try:
-        start, end = hip.Event(), hip.Event()
+        start, end, before = hip.Event(), hip.Event(), hip.launches
         start.record()
         fn()
         end.record()
+        if hip.launches == before:
+            tell(
+                "something that launches no kernel was timed: what torch computes is done by the "
+                "CPU here, and its modelled time says nothing about a GPU"
+            )
         return start.elapsed_time(end)
     finally:
         hip.modelled_time(False)

@@ -145,14 +145,16 @@ def fill(address: int, byte: int, size: int) -> None:
 
 
 _launched = False
+launches = 0  # so far
 
 
 def launch(
     cooperative: bool, function: int, shape: tuple[int, ...], stream: int, values: Any
 ) -> None:
     """`shape` is grid and block, three numbers each, and the bytes of dynamic LDS."""
-    global _launched
+    global _launched, launches
     _launched = True
+    launches += 1
     if cooperative:
         call("hipModuleLaunchCooperativeKernel", function, *shape, stream, values)
     else:
