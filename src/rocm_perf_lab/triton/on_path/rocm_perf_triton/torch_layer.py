@@ -88,8 +88,8 @@ class _Memory:
 _memory = _Memory()
 
 
-def _to_device(torch: Any, tensor: Any) -> Any:
-    """The same tensor in device memory, strides and all."""
+def _to_device(torch: Any, tensor: Any, copied: bool = True) -> Any:
+    """The same tensor in device memory, strides and all; its values where they are `copied`."""
     source = tensor.untyped_storage()
     size = source.nbytes()
     if size == 0 or _memory.holds(source.data_ptr()):
@@ -97,7 +97,8 @@ def _to_device(torch: Any, tensor: Any) -> Any:
     address, buffer = _memory.allocate(size)
     raw = torch.frombuffer(buffer, dtype=torch.uint8)
     weakref.finalize(buffer, _memory.release, address)  # the tensor's storage holds the buffer
-    ctypes.memmove(address, source.data_ptr(), size)
+    if copied:
+        ctypes.memmove(address, source.data_ptr(), size)
     moved = torch.empty(0, dtype=tensor.dtype)
     moved.set_(raw.untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride())
     if tensor.requires_grad and tensor.is_leaf:
@@ -116,6 +117,8 @@ def _plain_memory(torch: Any, tensor: Any) -> bool:
     return not wrapped and tensor.layout is torch.strided and tensor.device.type == "cpu"
 
 
+# What these return has no values yet, unless torch was told to be deterministic and fills it.
+_EMPTY = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
 _GPU = re.compile(r"(cuda|hip)(:\d+)?")
 _ON_GPU, _ON_CPU = "gpu", "cpu"
 
@@ -145,6 +148,7 @@ class _Call:
         self.wanted: str | None = None  # the device named among the arguments
         self.touches_gpu = False  # an input is in device memory
         self.inputs: set[int] = set()  # storages of the inputs
+        self.copied = True  # whether the result has values worth it
         self.args = tuple(self._plain(a) for a in args)
         self.kwargs = {k: self._plain(v) for k, v in kwargs.items() if k != "pin_memory"}
         if type(kwargs.get("device")) is int:
@@ -183,9 +187,9 @@ class _Call:
         if self.wanted is None or result.grad_fn is not None:
             # The same tensor: autograd knows it, or somebody else has it (a gradient).
             with torch.no_grad():
-                result.data = _to_device(torch, result.detach())
+                result.data = _to_device(torch, result.detach(), self.copied)
             return result
-        return _to_device(torch, result)
+        return _to_device(torch, result, self.copied)
 
 
 def _install(torch: Any) -> None:
@@ -238,6 +242,7 @@ def _install(torch: Any) -> None:
                     call.wanted = _ON_CPU
                 if name == "pin_memory":  # memory of the process is all the same here
                     return call.args[0].clone()
+                call.copied = name not in _EMPTY or torch.are_deterministic_algorithms_enabled()
                 return call.place(function(*call.args, **call.kwargs))
             finally:
                 busy[0] = False
