@@ -30,7 +30,8 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_virtual_gpu()
     text = (REPOSITORY / "tests" / "integration" / "programs" / "model_kernels.cpp").read_text()
-    return build(tmp_path_factory.mktemp("kernels"), text)
+    shared = REPOSITORY / "src" / "rocm_perf_lab" / "validate"
+    return build(tmp_path_factory.mktemp("kernels"), text, ["-I", str(shared)])
 
 
 @pytest.fixture(scope="module")

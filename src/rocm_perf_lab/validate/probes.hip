@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "reads.h"
+
 #define CHECK(call)                                                       \
   do {                                                                    \
     hipError_t status = (call);                                           \
@@ -71,18 +73,6 @@ MATRIX(matrix_f16_32, Sixteen, Halves, __builtin_amdgcn_mfma_f32_32x32x8f16, Hal
 MATRIX(matrix_f16_16, Four, Halves, __builtin_amdgcn_mfma_f32_16x16x16f16, Halves(1))
 MATRIX(matrix_f32_32, Sixteen, float, __builtin_amdgcn_mfma_f32_32x32x2f32, 1.0f)
 MATRIX(matrix_f32_16, Four, float, __builtin_amdgcn_mfma_f32_16x16x4f32, 1.0f)
-
-__global__ void reads(const float4* in, float4* out, size_t n) {
-  float4 sum{0, 0, 0, 0};
-  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x) {
-    float4 v = in[i];
-    sum.x += v.x;
-    sum.y += v.y;
-    sum.z += v.z;
-    sum.w += v.w;
-  }
-  if (sum.x == 12345.0f) out[0] = sum;
-}
 
 __global__ void empty() {}
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "reads.h"
+
 #define CHECK(call)                                                       \
   do {                                                                    \
     hipError_t status = (call);                                           \
@@ -69,18 +71,6 @@ __global__ void diverge(float* out, int n) {
     if ((threadIdx.x & 15) == (i & 15))
       for (int k = 0; k < 32; ++k) a = a * 1.0001f + 0.5f;
   out[blockIdx.x * blockDim.x + threadIdx.x] = a;
-}
-
-__global__ void reads(const float4* in, float4* out, size_t n) {
-  float4 sum{0, 0, 0, 0};
-  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x) {
-    float4 v = in[i];
-    sum.x += v.x;
-    sum.y += v.y;
-    sum.z += v.z;
-    sum.w += v.w;
-  }
-  if (sum.x == 12345.0f) out[0] = sum;
 }
 
 // 64 matrix instructions a turn, four accumulators, one wave.
