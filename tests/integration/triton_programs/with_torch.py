@@ -114,6 +114,22 @@ turned = torch.empty_like(x)
 strided_copy_kernel[(5,)](Backwards(x), turned, 5000, -1, BLOCK=1024)
 assert torch.equal(turned, x.flip(0)), "an offset below a wrapped tensor's pointer is no small one"
 
+rows, ones = 0.5 * torch.randn(1151, 64) - 2, torch.ones(64)
+
+
+def gradients(dtype, place):
+    leaves = [t.to(place, dtype).requires_grad_() for t in (rows.half(), ones, ones)]
+    y = torch.nn.functional.layer_norm(leaves[0], (64,), leaves[1], leaves[2])
+    y.backward(rows.half().to(place, dtype))
+    return [y.detach(), *(leaf.grad for leaf in leaves)]
+
+
+for found, exact in zip(
+    gradients(torch.float16, "cuda"), gradients(torch.float64, "cpu"), strict=True
+):
+    assert found.is_cuda and found.dtype == torch.float16
+    near = torch.allclose(found.cpu().double(), exact, rtol=1e-3, atol=1e-2)
+    assert near, "sums of halves are single, as a GPU's are"
 assert torch.vmap(lambda row: row + 1)(out).shape == out.shape
 file = io.BytesIO()
 torch.save({"x": x}, file)

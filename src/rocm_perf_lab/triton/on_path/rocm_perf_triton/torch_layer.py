@@ -243,6 +243,8 @@ def _install(torch: Any) -> None:
                 if name == "pin_memory":  # memory of the process is all the same here
                     return call.args[0].clone()
                 call.copied = name not in _EMPTY or torch.are_deterministic_algorithms_enabled()
+                if name in _IN_SINGLE and call.touches_gpu:
+                    return call.place(_in_single(torch, function, call.args, call.kwargs))
                 return call.place(function(*call.args, **call.kwargs))
             finally:
                 busy[0] = False
@@ -251,6 +253,20 @@ def _install(torch: Any) -> None:
     mode.__enter__()
     torch.version.hip = hip.runtime_version()  # what programs tell AMD's GPUs by
     torch_answers.install(torch, lambda storage: _storage_on_device(torch, storage))
+
+
+# A GPU adds up in single precision where the CPU's torch adds up in half, gradients above all.
+_IN_SINGLE = ("layer_norm", "group_norm", "rms_norm")
+
+
+def _in_single(torch: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    def widened(value: Any) -> Any:
+        half = isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
+        return value.float() if half else value
+
+    given = args[0] if args else kwargs["input"]
+    result = function(*map(widened, args), **{k: widened(v) for k, v in kwargs.items()})
+    return result.to(given.dtype)
 
 
 # What a tensor in device memory says of itself.
