@@ -282,7 +282,7 @@ DispatchResult Dispatcher::run_timed(Launch launch) {
 void Dispatcher::streamed(uint64_t at, uint64_t bytes) {
   std::lock_guard serial(state_.mutex);
   durations_.other_traffic(at, bytes);
-  InfinityCache* mall = state_.mall.get();
+  SampledCache* mall = state_.mall.get();
   if (!mall || !bytes) return;
   const auto memory = memory_.snapshot();
   Addresses& addresses = state_.addresses;

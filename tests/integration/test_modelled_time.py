@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.virtual.model_parameters import by_device
 from rocm_perf_lab.virtual.rocprofv3.costs import costs
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
 
@@ -50,7 +51,8 @@ def test_a_benchmark_prints_what_the_model_says(built: Path) -> None:
 
 def test_clocks_in_kernels_are_the_model_s(built: Path) -> None:
     told = modelled(built / "modelled_clocks")
-    assert told["l1"][0] == pytest.approx(120, rel=0.05)  # measured: 116, without the loop
+    # Measured with one lane and without the loop: 116. The last of 64 lanes comes 7 cycles later.
+    assert told["l1"][0] == pytest.approx(127, rel=0.05)
     assert told["l2"][0] == pytest.approx(292, rel=0.1)  # 287.5
     assert told["rate"][0] == pytest.approx(21, rel=0.02)  # 2100 MHz against 100 MHz
     assert told["apart"][0] > 100, "a launch takes microseconds, of 100 ticks each"
@@ -81,8 +83,15 @@ def test_the_infinity_cache_holds_what_was_used_last(built: Path) -> None:
     assert told["quarter_after_half"] > 1.15 * told["quarter_first"]
     for gone in ("half_after_most", "all_again"):
         first = "all_first" if gone == "all_again" else "half_first"
-        assert told[gone] == pytest.approx(told[first], rel=0.03), gone
-    assert told["small_after_most_and_half"] < 1.1 * told["small_first"]
+        assert told[gone] == pytest.approx(told[first], rel=0.05), gone
+    assert told["small_after_most_and_half"] < 0.93 * told["small_again"]
+
+
+def test_the_first_access_to_a_page_waits_for_its_address(built: Path) -> None:
+    told = {name: value for name, (value,) in modelled(built / "modelled_caches").items()}
+    walk = by_device()["virtual:mi300x"]["translation_latency"]["value"] / 2.1
+    assert told["page_first"] - told["page_second"] == pytest.approx(walk, rel=0.1)
+    assert told["page_second"] == pytest.approx(told["page_third"], rel=0.05)
 
 
 def test_what_kind_of_time_it_is_is_said_once(built: Path) -> None:

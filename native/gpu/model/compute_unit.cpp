@@ -263,15 +263,17 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
   const bool flat = s.cls <= InstClass::SCRATCH_ATOMIC;
   const uint32_t kind = header.atomic ? 2 : header.write ? 1 : 0;
   ++counts.ta_wavefronts[flat ? 1 : 0][kind];
-  // Four addresses of a line a cycle, one line a cycle, 64 bytes a cycle.
-  const uint64_t bytes = uint64_t(header.lanes) * header.bytes_per_lane;
-  const uint64_t cycles = std::max<uint64_t>({4, bytes / parameters_.l1_bytes_per_clock, lines});
+  // So many lanes, one line and so many bytes a cycle.
+  const uint64_t bytes = uint64_t(header.lanes) * header.bytes_per_lane,
+                 per_clock = parameters_.address_lanes_per_clock;
+  const uint64_t cycles = std::max<uint64_t>(
+      {1, (header.lanes + per_clock - 1) / per_clock, bytes / parameters_.l1_bytes_per_clock, lines});
   const uint64_t begin = std::max(issue, ta_free_);
   ta_free_ = begin + cycles;
   counts.ta_busy += cycles;
   counts.tcp_accesses += header.accesses;
   const uint64_t l1_latency = until_wait(parameters_.l1_latency);
-  uint64_t done = begin + l1_latency;
+  uint64_t done = begin + cycles - 1 + l1_latency;  // latencies are those of one lane
   ++counts.td_loads;  // the data unit counts every instruction as a load (vcopy)
   if (header.atomic) ++counts.td_atomics;
   else if (header.write) ++counts.td_stores;

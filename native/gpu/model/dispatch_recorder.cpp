@@ -136,10 +136,15 @@ DispatchProfile DispatchRecorder::profile(unsigned threads) {
     for (uint32_t x = 0; x < xccs; ++x)
       input.compute_units[x] = uint32_t(std::clamp<uint64_t>(input.groups[x].size() / on_a_cu, 1, cus));
   }
-  uint64_t kept = 0, everything = 0;
+  uint64_t kept = 0, everything = 0, simulated_xccs = 0;
   for (const GroupTrace& group : groups_) kept += group.steps();
-  for (uint64_t executed : executed_) everything += executed;
+  for (uint32_t x = 0; x < xccs; ++x) {
+    everything += executed_[x];
+    if (!input.groups[x].empty()) simulated_xccs += executed_[x];
+  }
   if (kept < everything) input.traffic_share = double(kept) / double(everything);
+  // Every XCD sees all pages, the first workgroups only the first of them.
+  if (kept && kept < simulated_xccs) input.page_weight = double(simulated_xccs) / double(kept);
   SimulationResult simulated = simulate(input, state_);
 
   DispatchProfile profile;

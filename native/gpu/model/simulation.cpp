@@ -95,7 +95,7 @@ class XccSimulation {
 };
 
 // Lines that left the XCDs in a quantum, in the order of the XCDs.
-void enter(InfinityCache& mall, const std::vector<FabricRequest>& requests, double weight) {
+void enter(SampledCache& mall, const std::vector<FabricRequest>& requests, double weight) {
   constexpr size_t kAhead = 8;
   for (size_t i = 0; i < requests.size(); ++i) {
     if (i + kAhead < requests.size()) mall.prefetch(requests[i + kAhead].line);
@@ -114,14 +114,16 @@ Running begin(const SimulationInput& input, DeviceState& state) {
   state.memory.resize(xccs);
   state.units.resize(size_t{xccs} * cus_per_xcc(input.device));
   if (!state.mall && input.device.l3_bytes)
-    state.mall =
-        std::make_unique<InfinityCache>(input.device.l3_bytes, uint32_t(kLineBytes), input.parameters.mall_ways);
+    state.mall = std::make_unique<SampledCache>(
+        input.device.l3_bytes, uint32_t(kLineBytes),
+        uint32_t(input.device.l3_bytes / kLineBytes / input.parameters.mall_ways), input.parameters.mall_ways);
   Running running;
   for (uint32_t x = 0; x < xccs; ++x) {
     if (input.groups[x].empty()) continue;
     if (!state.memory[x])
       state.memory[x] = std::make_unique<XccMemory>(input.device, input.parameters, state.mall.get());
-    state.memory[x]->begin(input.parameters.l2_kept_between_dispatches != 0, input.keep_instructions);
+    state.memory[x]->begin(input.parameters.l2_kept_between_dispatches != 0, input.keep_instructions,
+                           input.page_weight);
     running.push_back(std::make_unique<XccSimulation>(input, x, state));
   }
   return running;
@@ -135,7 +137,7 @@ unsigned workers_for(const SimulationInput& input, const Running& running) {
 }
 
 // Quantum by quantum, until no wave is left; between two of them the Infinity Cache sees what left the XCDs.
-void run_all(Running& running, InfinityCache* mall, double weight, unsigned workers) {
+void run_all(Running& running, SampledCache* mall, double weight, unsigned workers) {
   uint64_t start = 0, end = 0;
   bool more = true;
   auto plan = [&] {
@@ -172,7 +174,7 @@ void run_all(Running& running, InfinityCache* mall, double weight, unsigned work
 }
 
 // What one XCD counted; its part of a thread trace goes to `all`.
-XccResult finish(XccSimulation& running, const SimulationInput& input, InfinityCache* mall, SimulationResult& all) {
+XccResult finish(XccSimulation& running, const SimulationInput& input, SampledCache* mall, SimulationResult& all) {
   XccResult out;
   XccMemory& memory = running.memory;
   memory.fabric.clear();

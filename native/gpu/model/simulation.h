@@ -15,7 +15,7 @@ struct DeviceState {
   const Parameters& parameters;
   std::mutex mutex;
   Addresses addresses;
-  std::unique_ptr<InfinityCache> mall;             // where the device has one
+  std::unique_ptr<SampledCache> mall;              // where the device has one
   std::vector<std::unique_ptr<XccMemory>> memory;  // per XCD, made when first used
   std::vector<std::unique_ptr<CuStorage>> units;   // per compute unit, the same
 };
@@ -30,6 +30,7 @@ struct SimulationInput {
   std::vector<uint32_t> compute_units{};  // per XCD: how many of them are simulated
   uint32_t active_xccs = 1;             // sharing Infinity Cache and HBM, simulated or not
   double traffic_share = 1;             // of the dispatch's memory traffic, the part simulated
+  double page_weight = 1;               // pages of the dispatch that a page seen stands for
   bool grid_walk = false;               // the grid has rows: every XCD steps through all of it
   bool keep_instructions = true;        // of earlier dispatches, in the instruction caches
   bool att = false;

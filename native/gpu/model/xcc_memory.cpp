@@ -7,11 +7,12 @@ namespace {
 
 uint32_t short_line(uint64_t line) { return uint32_t(line / kLineBytes); }
 double bytes_per_clock(double gbps, const DeviceSpec& device) { return gbps * 1000.0 / device.clock_mhz; }
+constexpr uint32_t kPageBytes = 2u << 20, kPageSets = 256, kPageWays = 16;
 uint64_t service_of(double bytes, double per_clock) { return uint64_t(bytes * (1 << FluidPipe::kShift) / per_clock); }
 
 }  // namespace
 
-XccMemory::XccMemory(const DeviceSpec& device, const Parameters& p, const InfinityCache* mall)
+XccMemory::XccMemory(const DeviceSpec& device, const Parameters& p, const SampledCache* mall)
     : channels(p.l2_channels),
       sqcs(p.sqcs_per_xcc),
       device_(device),
@@ -22,7 +23,8 @@ XccMemory::XccMemory(const DeviceSpec& device, const Parameters& p, const Infini
       state_(l2_.size()),
       ready_(l2_.size()),
       channel_pipes_(p.l2_channels),
-      scalar_pipes_(p.sqcs_per_xcc) {
+      scalar_pipes_(p.sqcs_per_xcc),
+      pages_(uint64_t{p.translation_reach_mb} << 20, kPageBytes, kPageSets, kPageWays) {
   for (uint32_t i = 0; i < p.sqcs_per_xcc; ++i) {
     scalar_.push_back(
         {TagCache(p.scalar_bytes / 64 / p.scalar_ways, p.scalar_ways), std::vector<uint64_t>(p.scalar_bytes / 64)});
@@ -104,6 +106,20 @@ uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t halves, uint32_t 
   return extra;
 }
 
+// The first to ask for a page that the XCD's translations do not hold waits for its entry of the page
+// table, one read of memory, and so do those that come before it is there.
+uint64_t XccMemory::translated(uint64_t line, uint64_t time) {
+  const uint64_t page = line / kPageBytes;
+  // Arrays lie powers of two apart.
+  Page& recent = recent_pages_[uint32_t(page) * 0x9e3779b1u / (~0u / recent_pages_.size() + 1)];
+  if (recent.page != page) {
+    const bool held = pages_.holds(uint32_t(page));
+    pages_.enter(uint32_t(page), 3, page_weight_);
+    recent = {page, held ? 0 : time + parameters_.translation_latency};
+  }
+  return std::max(time, recent.ready);
+}
+
 uint64_t XccMemory::to_host(FluidPipe& lane, uint64_t time, uint32_t halves) {
   const uint64_t service = host_service_ * uint32_t(__builtin_popcount(halves)) / 2;
   return lane.delay(time, service) + parameters_.host_latency - parameters_.l2_latency;
@@ -111,6 +127,7 @@ uint64_t XccMemory::to_host(FluidPipe& lane, uint64_t time, uint32_t halves) {
 
 uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves, bool scalar) {
   const uint64_t line = line_and_flags & ~uint64_t(kLineFlags);
+  time = translated(line, time);
   const uint32_t channel = channel_of(line);
   TccCounts& count = channels[channel];
   ++count.read;
@@ -151,6 +168,7 @@ uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves
 
 uint64_t XccMemory::write(uint64_t line_and_flags, uint64_t time) {
   const uint64_t line = line_and_flags & ~uint64_t(kLineFlags);
+  time = translated(line, time);
   const uint32_t channel = channel_of(line);
   TccCounts& count = channels[channel];
   uint64_t latency = parameters_.l2_write_latency;
@@ -181,6 +199,7 @@ uint64_t XccMemory::write(uint64_t line_and_flags, uint64_t time) {
 
 uint64_t XccMemory::atomic(uint64_t line_and_flags, uint64_t time, uint32_t lanes) {
   const uint64_t line = line_and_flags & ~uint64_t(kLineFlags);
+  time = translated(line, time);
   const uint32_t channel = channel_of(line);
   TccCounts& count = channels[channel];
   ++count.atomic;
@@ -282,7 +301,9 @@ uint64_t XccMemory::write_back() {
   return work >> FluidPipe::kShift;
 }
 
-void XccMemory::begin(bool keep_l2, bool keep_instructions) {
+void XccMemory::begin(bool keep_l2, bool keep_instructions, double page_weight) {
+  page_weight_ = page_weight;
+  recent_pages_.fill({});
   std::fill(channels.begin(), channels.end(), TccCounts{});
   std::fill(sqcs.begin(), sqcs.end(), SqcCounts{});
   std::fill(channel_pipes_.begin(), channel_pipes_.end(), FluidPipe{});

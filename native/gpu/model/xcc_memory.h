@@ -3,9 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "gpu.h"
-#include "infinity_cache.h"
+#include "sampled_cache.h"
 #include "model_parameters.h"
 #include "trace.h"
 
@@ -50,7 +51,7 @@ struct FabricRequest {
 
 class XccMemory {
  public:
-  XccMemory(const DeviceSpec& device, const Parameters& parameters, const InfinityCache* mall);
+  XccMemory(const DeviceSpec& device, const Parameters& parameters, const SampledCache* mall);
 
   // `share`: the part of the XCD's compute units that is simulated.
   void quantum(uint64_t start, uint32_t active_xccs, double share);
@@ -70,7 +71,7 @@ class XccMemory {
   // End of the dispatch: dirty lines go to memory; the cycles that takes.
   uint64_t write_back();
   // Before a dispatch: counters and pipes at zero, caches as they are between dispatches.
-  void begin(bool keep_l2, bool keep_instructions);
+  void begin(bool keep_l2, bool keep_instructions, double page_weight);
 
   std::vector<TccCounts> channels;
   std::vector<SqcCounts> sqcs;
@@ -90,6 +91,8 @@ class XccMemory {
   uint32_t entry_for(uint64_t line, uint32_t channel, bool& hit);
   uint64_t out(uint64_t line, uint64_t time, uint32_t halves, uint32_t channel);  // extra latency of a read
   bool in_mall(uint32_t tag) const { return mall_ && mall_->holds(tag); }
+  // When the page's address is known, of a request at `time`.
+  uint64_t translated(uint64_t line, uint64_t time);
   // What a request adds that goes to the host's memory, over a link with two lanes.
   uint64_t to_host(FluidPipe& lane, uint64_t time, uint32_t halves);
   uint64_t leave(uint32_t tag, uint32_t bytes);  // the time a write takes on its way out, 1/256 cycles
@@ -97,7 +100,7 @@ class XccMemory {
 
   const DeviceSpec& device_;
   const Parameters& parameters_;
-  const InfinityCache* mall_;
+  const SampledCache* mall_;
   const uint32_t sets_per_channel_;
   TagCache l2_;
   std::vector<uint8_t> state_;
@@ -107,6 +110,12 @@ class XccMemory {
   FluidPipe mall_pipe_, hbm_pipe_, host_in_, host_out_;
   uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, mall_write_service_ = 0, hbm_service_ = 0,
            host_service_ = 0;  // of 128 bytes
+  SampledCache pages_;
+  struct Page {
+    uint64_t page = ~uint64_t(0), ready = 0;
+  };
+  std::array<Page, 64> recent_pages_;  // of those looked up last
+  double page_weight_ = 1;
   struct SmallCache {
     TagCache tags;
     std::vector<uint64_t> ready;

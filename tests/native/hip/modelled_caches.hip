@@ -1,4 +1,5 @@
-// What the Infinity Cache still holds of an array: each line is a name and the GB/s of reading it.
+// What the Infinity Cache still holds of an array: each line is a name and the GB/s of reading it,
+// or ns of reading a word of each page.
 #include "check.h"
 
 __global__ void reads(const float4* in, float4* out, size_t n) {
@@ -21,19 +22,31 @@ struct Array {
 
 static float4* nothing;
 
-double rate(const Array& array) {
+template <class Launch>
+double timed(Launch launch) {  // ns
   hipEvent_t before, after;
   OK(hipEventCreate(&before));
   OK(hipEventCreate(&after));
   OK(hipEventRecord(before));
-  reads<<<2432, 256>>>(array.at, nothing, array.bytes / sizeof(float4));
+  launch();
   OK(hipEventRecord(after));
   OK(hipEventSynchronize(after));
   float ms = 0;
   OK(hipEventElapsedTime(&ms, before, after));
   OK(hipEventDestroy(before));
   OK(hipEventDestroy(after));
-  return double(array.bytes) / (1e6 * ms);
+  return 1e6 * ms;
+}
+
+double rate(const Array& array) {
+  return double(array.bytes) / timed([&] { reads<<<2432, 256>>>(array.at, nothing, array.bytes / sizeof(float4)); });
+}
+
+// One word of each page of 2 MiB, one after the other; the values are zero.
+__global__ void pages(const unsigned* in, unsigned* out, int count, int offset) {
+  unsigned at = unsigned(offset);
+  for (int i = 0; i < count; ++i) at += in[at] + (1u << 19);
+  *out = at;
 }
 
 int main() {
@@ -45,6 +58,7 @@ int main() {
   show("small_first", small);
   show("half_after_small", half);
   for (int i = 0; i < 40; ++i) rate(small);
+  show("small_again", small);
   show("half_after_small_many_times", half);
   show("quarter_first", quarter);
   show("half_after_quarter", half);
@@ -54,5 +68,15 @@ int main() {
   show("small_after_most_and_half", small);
   show("all_first", all);
   show("all_again", all);
+  // The first pass has to find each page's address, the second and third only other lines of them.
+  const int count = 128;
+  Array fresh(2 * count);
+  OK(hipMemset(fresh.at, 0, 4096));
+  for (const char* name : {"page_first", "page_second", "page_third"}) {
+    static int offset = 0;
+    const double took = timed([&] { pages<<<1, 1>>>(reinterpret_cast<unsigned*>(fresh.at), reinterpret_cast<unsigned*>(nothing), count, offset); });
+    std::printf("%s %.1f\n", name, took / count);
+    offset += 1024;
+  }
   return 0;
 }

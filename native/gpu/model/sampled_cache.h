@@ -1,4 +1,4 @@
-// The Infinity Cache: keeps its contents between dispatches, of which some are simulated only in part.
+// A cache that keeps its contents between dispatches, of which some are simulated only in part.
 #pragma once
 
 #include <deque>
@@ -11,20 +11,18 @@ namespace gpu {
 // counted in bytes and not in places: lines used one after the other form an epoch, and a line is
 // held while its epoch and the newer ones are no larger than the cache. A line used again moves to
 // the newest epoch, so that reading some lines over and over pushes out nothing else.
-class InfinityCache {
+class SampledCache {
  public:
-  InfinityCache(uint64_t bytes, uint32_t line_bytes, uint32_t ways)
-      : tags_(uint32_t(bytes / line_bytes / ways), ways, 0),
-        halves_(tags_.size()),
-        capacity_(double(bytes)),
-        half_(line_bytes / 2.0) {
+  // `sets` is a power of two.
+  SampledCache(uint64_t bytes, uint32_t line_bytes, uint32_t sets, uint32_t ways)
+      : tags_(sets, ways, 0), halves_(tags_.size()), capacity_(double(bytes)), half_(line_bytes / 2.0) {
     epochs_.push_back({});
     tags_.set_time(first_);
   }
 
   bool holds(uint32_t line) const { return tags_.last_use(set(line), line) >= first_; }
   void prefetch(uint32_t line) const { tags_.prefetch(set(line)); }
-  // Some of the halves of a line pass from or to an XCD.
+  // A line or one of its halves (1, 2; both: 3) is used.
   void enter(uint32_t line, uint32_t halves, double weight) {
     begin_epoch(weight);
     const TagCache::Found found = tags_.find(set(line), line);
