@@ -109,9 +109,7 @@ DispatchProfile DispatchRecorder::profile(unsigned threads) {
   const Parameters& p = state_.parameters;
   SimulationInput input{.device = device_, .parameters = p, .table = table_};
   input.threads = threads;
-  // Starting to count empties the instruction caches: vcopy counted on an MI300X has one miss per
-  // cache in every launch.
-  input.keep_instructions = !request.counters;
+  input.counting = request.counters;
   input.grid_walk = launch_.groups[1] > 1 || launch_.groups[2] > 1;
   input.att = request.att;
   input.att_select = request.att_select;

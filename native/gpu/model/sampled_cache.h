@@ -20,8 +20,16 @@ class SampledCache {
     tags_.set_time(first_);
   }
 
-  bool holds(uint32_t line) const { return tags_.last_use(set(line), line) >= first_; }
+  // `since`: a mark, where what was used before it does not count.
+  bool holds(uint32_t line, uint32_t since = 0) const {
+    return tags_.last_use(set(line), line) >= std::max(first_, since);
+  }
   void prefetch(uint32_t line) const { tags_.prefetch(set(line)); }
+  // From here on uses have a later time than all before; that time.
+  uint32_t mark() {
+    if (epochs_.back().bytes > 0) add_epoch();
+    return first_ + uint32_t(epochs_.size()) - 1;
+  }
   // A line or one of its halves (1, 2; both: 3) is used.
   void enter(uint32_t line, uint32_t halves, double weight) {
     begin_epoch(weight);
@@ -50,11 +58,13 @@ class SampledCache {
   static constexpr double kEpochs = 64;  // of a full cache
 
   uint32_t set(uint32_t line) const { return (line ^ line >> 11) & (tags_.sets() - 1); }
+  void add_epoch() {
+    epochs_.push_back({});
+    tags_.set_time(first_ + uint32_t(epochs_.size()) - 1);
+  }
   void begin_epoch(double weight) {
-    if (epochs_.back().bytes >= capacity_ / kEpochs || (epochs_.back().weight != weight && epochs_.back().bytes > 0)) {
-      epochs_.push_back({});
-      tags_.set_time(first_ + uint32_t(epochs_.size()) - 1);
-    }
+    const Epoch& now = epochs_.back();
+    if (now.bytes >= capacity_ / kEpochs || (now.weight != weight && now.bytes > 0)) add_epoch();
     epochs_.back().weight = weight;
   }
   void take_out(uint32_t time, uint32_t halves) {

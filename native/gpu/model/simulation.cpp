@@ -117,13 +117,14 @@ Running begin(const SimulationInput& input, DeviceState& state) {
     state.mall = std::make_unique<SampledCache>(
         input.device.l3_bytes, uint32_t(kLineBytes),
         uint32_t(input.device.l3_bytes / kLineBytes / input.parameters.mall_ways), input.parameters.mall_ways);
+  const uint32_t data_since = input.counting && state.mall ? state.mall->mark() : 0;
   Running running;
   for (uint32_t x = 0; x < xccs; ++x) {
     if (input.groups[x].empty()) continue;
     if (!state.memory[x])
       state.memory[x] = std::make_unique<XccMemory>(input.device, input.parameters, state.mall.get());
-    state.memory[x]->begin(input.parameters.l2_kept_between_dispatches != 0, input.keep_instructions,
-                           input.page_weight);
+    state.memory[x]->begin(input.parameters.l2_kept_between_dispatches != 0, !input.counting, input.page_weight,
+                           data_since);
     running.push_back(std::make_unique<XccSimulation>(input, x, state));
   }
   return running;

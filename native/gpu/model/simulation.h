@@ -32,7 +32,10 @@ struct SimulationInput {
   double traffic_share = 1;             // of the dispatch's memory traffic, the part simulated
   double page_weight = 1;               // pages of the dispatch that a page seen stands for
   bool grid_walk = false;               // the grid has rows: every XCD steps through all of it
-  bool keep_instructions = true;        // of earlier dispatches, in the instruction caches
+  // With counters no cache keeps data from one dispatch to the next, and the instruction caches start empty:
+  // vcopy counted on an MI300X has one miss in each of them in every launch, and its reads take longer beyond
+  // the L2 than a chase through HBM. Its code comes sooner.
+  bool counting = false;
   bool att = false;
   AttSelect att_select{};
   unsigned threads = 1;

@@ -8,9 +8,8 @@
 namespace gpu {
 namespace {
 
-// Code lies above every canonical address, each program in a place of its own: a line has 39 bits.
-constexpr uint64_t kCodeBase = uint64_t{1} << 38, kCodeBytes = uint64_t{1} << 26,
-                   kCodePlaces = kCodeBase / kCodeBytes / 2;
+// Each program has a place of its own.
+constexpr uint64_t kCodeBytes = uint64_t{1} << 26, kCodePlaces = kCodeBase / kCodeBytes / 2;
 
 bool between(InstClass cls, InstClass first, InstClass last) { return cls >= first && cls <= last; }
 

@@ -53,6 +53,8 @@ class StaticTable {
 
 // A line of 128 bytes in the canonical address space (see Addresses), with what was touched of it.
 inline constexpr uint64_t kLineBytes = 128;
+// Code lies above every other canonical address: a line has 39 bits.
+inline constexpr uint64_t kCodeBase = uint64_t{1} << 38;
 enum LineFlag : uint64_t {
   kLow = 1,
   kHigh = 2,

@@ -301,8 +301,9 @@ uint64_t XccMemory::write_back() {
   return work >> FluidPipe::kShift;
 }
 
-void XccMemory::begin(bool keep_l2, bool keep_instructions, double page_weight) {
+void XccMemory::begin(bool keep_l2, bool keep_instructions, double page_weight, uint32_t data_since) {
   page_weight_ = page_weight;
+  data_since_ = data_since;
   recent_pages_.fill({});
   std::fill(channels.begin(), channels.end(), TccCounts{});
   std::fill(sqcs.begin(), sqcs.end(), SqcCounts{});

@@ -71,7 +71,8 @@ class XccMemory {
   // End of the dispatch: dirty lines go to memory; the cycles that takes.
   uint64_t write_back();
   // Before a dispatch: counters and pipes at zero, caches as they are between dispatches.
-  void begin(bool keep_l2, bool keep_instructions, double page_weight);
+  // `data_since`: a mark of the Infinity Cache, data of before which it is not to have.
+  void begin(bool keep_l2, bool keep_instructions, double page_weight, uint32_t data_since);
 
   std::vector<TccCounts> channels;
   std::vector<SqcCounts> sqcs;
@@ -90,7 +91,9 @@ class XccMemory {
   }
   uint32_t entry_for(uint64_t line, uint32_t channel, bool& hit);
   uint64_t out(uint64_t line, uint64_t time, uint32_t halves, uint32_t channel);  // extra latency of a read
-  bool in_mall(uint32_t tag) const { return mall_ && mall_->holds(tag); }
+  bool in_mall(uint32_t tag) const {
+    return mall_ && mall_->holds(tag, tag < kCodeBase / kLineBytes ? data_since_ : 0);
+  }
   // When the page's address is known, of a request at `time`.
   uint64_t translated(uint64_t line, uint64_t time);
   // What a request adds that goes to the host's memory, over a link with two lanes.
@@ -116,6 +119,7 @@ class XccMemory {
   };
   std::array<Page, 64> recent_pages_;  // of those looked up last
   double page_weight_ = 1;
+  uint32_t data_since_ = 0;
   struct SmallCache {
     TagCache tags;
     std::vector<uint64_t> ready;
