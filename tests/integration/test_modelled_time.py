@@ -13,6 +13,7 @@ from rocm_perf_lab.virtual.rocprofv3.costs import costs
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
 
 PROGRAMS = REPOSITORY / "tests" / "native" / "hip"
+PROBES = REPOSITORY / "src" / "rocm_perf_lab" / "validate"
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +21,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_virtual_gpu()
     folder = tmp_path_factory.mktemp("modelled")
     for name in ("modelled_benchmark", "modelled_caches", "modelled_clocks", "modelled_order"):
-        hipcc("-O2", "-I", PROGRAMS, PROGRAMS / f"{name}.hip", "-o", folder / name)
+        hipcc("-O2", "-I", PROGRAMS, "-I", PROBES, PROGRAMS / f"{name}.hip", "-o", folder / name)
     return folder
 
 
