@@ -54,6 +54,11 @@ def test_past_a_torch_tensors_end_is_told_and_a_fault_only_where_asked_for(cache
     assert "GPU fault in kernel fill" in strict.stderr and "went on" not in strict.stdout
 
 
+def test_gluon_on_cdna3_against_numpy(cache: Path) -> None:
+    done = run_python(cache, PROGRAMS / "gluon_cdna3.py")
+    assert "equal to numpy" in done.stdout
+
+
 @pytest.mark.parametrize("name", sorted(p.stem for p in EXAMPLES.glob("*.py")))
 def test_examples_check_themselves_against_numpy(cache: Path, name: str) -> None:
     done = run_python(cache, EXAMPLES / f"{name}.py")
