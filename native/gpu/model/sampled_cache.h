@@ -55,7 +55,7 @@ class SampledCache {
   struct Epoch {
     double bytes = 0, weight = 1;
   };
-  static constexpr double kEpochs = 64;  // of a full cache
+  static constexpr double kEpochs = 64;  // of a full cache: it forgets a 64th of itself at a time
 
   uint32_t set(uint32_t line) const { return (line ^ line >> 11) & (tags_.sets() - 1); }
   void add_epoch() {
