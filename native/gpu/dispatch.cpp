@@ -271,7 +271,7 @@ DispatchResult Dispatcher::run_timed(Launch launch) {
   }
   if (plan == Repeats::Plan::Watch) launch.footprint = std::make_shared<Footprint>(launch.memory);
   DispatchProfile profile;
-  ProfileRequest request;
+  ProfileRequest request{};
   request.timing = true;
   const DispatchResult result = run_profiled(launch, request, profile);
   if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
@@ -320,7 +320,7 @@ DispatchResult Dispatcher::run_all(Active& active) {
   if (threads_.empty())
     for (unsigned i = 1; i < wanted_threads_; ++i) threads_.emplace_back([this] { work(); });
   active.fresh.push_back({0, l.group_count});
-  active.chunk = std::clamp<uint64_t>(l.group_count / (wanted_threads_ * 8), 1, 64);
+  active.chunk = std::clamp<uint64_t>(l.group_count / (uint64_t{wanted_threads_} * 8), 1, 64);
   active_.push_back(&active);
   if (l.group_count > 1) wake_.notify_all();
   while (!active.complete())

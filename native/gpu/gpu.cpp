@@ -31,16 +31,16 @@ class VirtualGpu final : public Gpu {
     Launch launch;
     DispatchResult refusal;
     if (!prepared(launch, request, refusal)) return refusal;
-    Profiler* watching = profiler();
-    ProfileRequest what = watching ? watching->want(request, launch.kernel->name) : ProfileRequest{};
-    if (!what.any())
+    const rocm_perf_profiler* tool = profiler();
+    ProfileRequest what = tool ? wanted_by(*tool, request, launch.kernel->name) : ProfileRequest{};
+    if (!anything(what))
       return request.timed ? dispatcher_.run_timed(std::move(launch)) : dispatcher_.run(std::move(launch));
     what.timing |= request.timed;
     const std::shared_ptr<CodeObject> object = launch.object;  // keeps the kernel's name
-    const std::string_view kernel = launch.kernel->name;
+    const std::string& kernel = launch.kernel->name;
     DispatchProfile profile;
     DispatchResult result = dispatcher_.run_profiled(std::move(launch), what, profile);
-    watching->done(request, kernel, result, profile);
+    tell(*tool, request, kernel, result, profile);
     return result;
   }
 

@@ -110,7 +110,7 @@ class Gpu {
   virtual std::shared_ptr<LoadedCodeObject> load(const void* elf, size_t size, LoadError& error) = 0;
   // Runs to completion on the calling thread plus the executor's worker threads; dispatches of
   // different queues may be submitted from different threads at once.
-  // Where a profiler is set (model/dispatch_profile.h), it is asked and told.
+  // Where a profiler is set (model/profiler.h), it is asked and told.
   virtual DispatchResult run(const DispatchRequest& request) = 0;
   virtual DispatchResult profile(const DispatchRequest& request, const ProfileRequest& what,
                                  DispatchProfile& profile) = 0;

@@ -3,11 +3,12 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <span>
 #include <string_view>
+#include <vector>
 
-#include "gpu.h"
+#include "gpu/model/profiler.h"
 #include "log.h"
-#include "model/dispatch_profile.h"
 
 namespace record {
 
@@ -51,98 +52,104 @@ void leave(const hip_api_call* call, void*) {
   line.close('}').write();
 }
 
-class Models final : public gpu::Profiler {
- public:
-  gpu::ProfileRequest want(const gpu::DispatchRequest& request, std::string_view) override {
-    const uint64_t word = reserved(request);
-    gpu::ProfileRequest wanted;
-    wanted.timing = true;
-    wanted.counters = word & kWantCounters;
-    wanted.only = &config().counter_names;
-    wanted.att = word & kWantAtt;
-    wanted.att_select = {config().target_cu, config().se_mask, config().simd_mask};
-    return wanted;
-  }
+uint64_t reserved(const rocm_perf_dispatch* dispatch) {
+  return static_cast<const hsa_kernel_dispatch_packet_t*>(dispatch->packet)->reserved2;
+}
 
-  void done(const gpu::DispatchRequest& request, std::string_view, const gpu::DispatchResult& result,
-            const gpu::DispatchProfile& profile) override {
-    const uint64_t word = reserved(request);
-    Line line("done");
-    line.number("d", word & kNumber).number("ns", profile.duration_ns).number("cycles", profile.cycles);
-    line.real("mhz", profile.clock_mhz).real("detail", profile.detailed_fraction);
-    line.number("cus", profile.compute_units_used).number("ok", result.ok);
-    line.number("waves", result.waves).number("insts", result.wave_instructions);
-    if (word & kWantCounters) counters(line, profile);
-    line.write();
-    if (word & kWantAtt) trace(word & kNumber, profile);
-  }
+const std::vector<const char*>& counter_names() {
+  static const std::vector<const char*> names = [] {
+    std::vector<const char*> all;
+    for (const std::string& name : config().counter_names) all.push_back(name.c_str());
+    return all;
+  }();
+  return names;
+}
 
- private:
-  static uint64_t reserved(const gpu::DispatchRequest& request) {
-    return reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(request.packet_address)->reserved2;
-  }
+void want(const rocm_perf_dispatch* dispatch, rocm_perf_wanted* wanted, void*) {
+  const uint64_t word = reserved(dispatch);
+  wanted->timing = true;
+  wanted->counters = (word & kWantCounters) != 0;
+  wanted->only = counter_names().data();
+  wanted->only_count = counter_names().size();
+  wanted->att = (word & kWantAtt) != 0;
+  wanted->att_select = {config().se_mask, config().target_cu, config().simd_mask};
+}
 
-  static void counters(Line& line, const gpu::DispatchProfile& profile) {
-    std::string_view current;
-    line.open("counters", '{');
-    for (const gpu::CounterValue& value : profile.counters) {
-      const std::string_view name = value.name;
-      if (name != current) {
-        if (!current.empty()) line.append(']');
-        line.open(name, '[');
-        current = name;
-      }
-      line.comma();
-      line.append('[');
-      line.append_number(value.xcc);
-      line.append_number(value.shader_engine);
-      line.append_number(value.instance);
-      line.append_real(value.value);
-      line.append(']');
+void log_counters(Line& line, std::span<const rocm_perf_counter> counters) {
+  std::string_view current;
+  line.open("counters", '{');
+  for (const rocm_perf_counter& value : counters) {
+    const std::string_view name = value.name;
+    if (name != current) {
+      if (!current.empty()) line.append(']');
+      line.open(name, '[');
+      current = name;
     }
-    if (!current.empty()) line.append(']');
-    line.close('}');
+    line.comma();
+    line.append('[');
+    line.append_number(value.xcc);
+    line.append_number(value.shader_engine);
+    line.append_number(value.instance);
+    line.append_real(value.value);
+    line.append(']');
   }
+  if (!current.empty()) line.append(']');
+  line.close('}');
+}
 
-  // Waves and occupancy; a wave's lists are flat, a fixed number of fields per entry.
-  static void trace(uint64_t number, const gpu::DispatchProfile& profile) {
-    for (const gpu::AttWave& wave : profile.waves) {
-      Line line("wave");
-      line.number("d", number).number("se", wave.shader_engine).number("cu", wave.cu).number("simd", wave.simd);
-      line.number("slot", wave.slot).number("begin", wave.begin).number("end", wave.end);
-      line.open("insts", '[');
-      for (const gpu::AttInstruction& i : wave.instructions) {
-        line.append_number(i.time);
-        line.append_number(i.category);
-        line.append_number(i.stall);
-        line.append_number(i.duration);
-        line.append_number(i.pc);
-      }
-      line.close(']').open("states", '[');
-      for (const gpu::AttState& state : wave.timeline) {
-        line.append_number(state.state);
-        line.append_number(state.duration);
-      }
-      line.close(']').open("waits", '[');
-      for (const gpu::AttWait& wait : wave.waits) {
-        line.comma();
-        line.append('[');
-        line.append_number(wait.pc);
-        for (uint64_t pc : wait.waited_for) line.append_number(pc);
-        line.append(']');
-      }
-      line.close(']').write();
-    }
-    Line line("occupancy");
-    line.number("d", number).open("rows", '[');
-    for (const gpu::AttOccupancy& row : profile.occupancy) {
-      for (uint64_t field : {row.time, uint64_t(row.shader_engine), uint64_t(row.cu), uint64_t(row.simd),
-                             uint64_t(row.slot), uint64_t(row.start)})
-        line.append_number(field);
-    }
-    line.close(']').write();
+// A wave's lists are flat, a fixed number of fields per entry.
+void log_wave(uint64_t number, const rocm_perf_wave& wave) {
+  Line line("wave");
+  line.number("d", number).number("se", wave.shader_engine).number("cu", wave.cu).number("simd", wave.simd);
+  line.number("slot", wave.slot).number("begin", wave.begin).number("end", wave.end);
+  line.open("insts", '[');
+  for (const rocm_perf_instruction& i : std::span(wave.instructions, wave.instruction_count)) {
+    line.append_number(i.time);
+    line.append_number(i.category);
+    line.append_number(i.stall);
+    line.append_number(i.duration);
+    line.append_number(i.pc);
   }
-};
+  line.close(']').open("states", '[');
+  for (const rocm_perf_state& state : std::span(wave.timeline, wave.timeline_count)) {
+    line.append_number(state.state);
+    line.append_number(state.duration);
+  }
+  line.close(']').open("waits", '[');
+  for (const rocm_perf_wait& wait : std::span(wave.waits, wave.wait_count)) {
+    line.comma();
+    line.append('[');
+    line.append_number(wait.pc);
+    for (uint64_t pc : std::span(wait.waited_for, wait.waited_for_count)) line.append_number(pc);
+    line.append(']');
+  }
+  line.close(']').write();
+}
+
+void log_occupancy(uint64_t number, std::span<const rocm_perf_occupancy> rows) {
+  Line line("occupancy");
+  line.number("d", number).open("rows", '[');
+  for (const rocm_perf_occupancy& row : rows) {
+    for (uint64_t field : {row.time, uint64_t(row.shader_engine), uint64_t(row.cu), uint64_t(row.simd),
+                           uint64_t(row.slot), uint64_t(row.start)})
+      line.append_number(field);
+  }
+  line.close(']').write();
+}
+
+void done(const rocm_perf_dispatch* dispatch, const rocm_perf_profile* profile, void*) {
+  const uint64_t word = reserved(dispatch), number = word & kNumber;
+  Line line("done");
+  line.number("d", number).number("ns", profile->duration_ns).number("cycles", profile->cycles);
+  line.real("mhz", profile->clock_mhz).real("detail", profile->detailed_fraction);
+  line.number("cus", profile->compute_units_used).number("ok", profile->ok);
+  line.number("waves", profile->launched_waves).number("insts", profile->wave_instructions);
+  if (word & kWantCounters) log_counters(line, {profile->counters, profile->counter_count});
+  line.write();
+  if (!(word & kWantAtt)) return;
+  for (const rocm_perf_wave& wave : std::span(profile->waves, profile->wave_count)) log_wave(number, wave);
+  log_occupancy(number, {profile->occupancy, profile->occupancy_count});
+}
 
 }  // namespace
 
@@ -177,9 +184,11 @@ __attribute__((visibility("default"))) void rocm_perf_hip_tool(void (*set_hook)(
 __attribute__((visibility("default"))) bool OnLoad(HsaApiTable* table, uint64_t, uint64_t, const char* const*) {
   if (!record::start(std::getenv("ROCM_PERF_RECORD"))) return true;
   record::hook_tables(table);
-  static record::Models models;
-  if (auto set = reinterpret_cast<void (*)(void*)>(dlsym(RTLD_DEFAULT, "hsa_rocm_perf_set_profiler")))
-    set(static_cast<gpu::Profiler*>(&models));
+  static const rocm_perf_profiler profiler{sizeof profiler, record::want, record::done, nullptr};
+  // Only the virtual GPU's HSA has it.
+  if (auto* set =
+          reinterpret_cast<decltype(&hsa_rocm_perf_set_profiler)>(dlsym(RTLD_DEFAULT, "hsa_rocm_perf_set_profiler")))
+    return set(&profiler) == 0;
   return true;
 }
 }

@@ -8,7 +8,6 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,27 +16,22 @@
 
 namespace {
 
-class Watcher final : public gpu::Profiler {
- public:
-  gpu::ProfileRequest want(const gpu::DispatchRequest&, std::string_view) override {
-    gpu::ProfileRequest request;
-    request.timing = request.counters = true;
-    request.only = &pass;
-    request.detailed_steps = size_t{1} << 40;  // nothing sampled
-    return request;
-  }
-  void done(const gpu::DispatchRequest&, std::string_view, const gpu::DispatchResult&, const gpu::DispatchProfile& profile) override {
-    detailed = profile.detailed_fraction;
-  }
-  double detailed = 0;
+// As many as the hardware's slots hold in one pass, sorted.
+constexpr const char* kPass[] = {
+    "GRBM_COUNT",       "GRBM_GUI_ACTIVE",   "SQ_BUSY_CYCLES",  "SQ_INSTS_LDS",   "SQ_INSTS_SALU", "SQ_INSTS_VALU",
+    "SQ_INSTS_VMEM",    "SQ_WAIT_ANY",       "SQ_WAVES",        "SQ_WAVE_CYCLES", "TCC_EA0_RDREQ", "TCC_EA0_WRREQ",
+    "TCC_HIT",          "TCC_MISS",          "TCP_TCC_READ_REQ", "TCP_TCC_WRITE_REQ", "TCP_TOTAL_ACCESSES", "TCP_TOTAL_CACHE_ACCESSES"};
 
- private:
-  // As many as the hardware's slots hold in one pass.
-  const std::set<std::string, std::less<>> pass{
-      "SQ_WAVES",     "SQ_BUSY_CYCLES", "SQ_WAVE_CYCLES", "SQ_WAIT_ANY",    "SQ_INSTS_VALU",       "SQ_INSTS_SALU",
-      "SQ_INSTS_LDS", "SQ_INSTS_VMEM",  "TCC_HIT",        "TCC_MISS",       "TCC_EA0_RDREQ",       "TCC_EA0_WRREQ",
-      "TCP_TCC_READ_REQ", "TCP_TCC_WRITE_REQ", "TCP_TOTAL_CACHE_ACCESSES", "TCP_TOTAL_ACCESSES", "GRBM_COUNT", "GRBM_GUI_ACTIVE"};
-};
+void want(const rocm_perf_dispatch*, rocm_perf_wanted* wanted, void*) {
+  wanted->timing = wanted->counters = true;
+  wanted->only = kPass;
+  wanted->only_count = std::size(kPass);
+  wanted->detailed_steps = uint64_t{1} << 40;  // nothing sampled
+}
+
+void done(const rocm_perf_dispatch*, const rocm_perf_profile* profile, void* detailed) {
+  *static_cast<double*>(detailed) = profile->detailed_fraction;
+}
 
 }  // namespace
 
@@ -83,8 +77,9 @@ int main(int count, char** words) {
   request.group_bytes = kernel->group_bytes;
   request.private_bytes = kernel->private_bytes;
 
-  Watcher watcher;
-  if (models) gpu::set_profiler(&watcher);
+  double detailed = 0;
+  const rocm_perf_profiler profiler{sizeof profiler, want, done, &detailed};
+  if (models) hsa_rocm_perf_set_profiler(&profiler);
   uint64_t instructions = 0, launches = 0;
   device->run(request);  // decodes
   start = Clock::now();
@@ -97,5 +92,5 @@ int main(int count, char** words) {
   }
   const double cpu = double(std::clock() - cpu_start) / CLOCKS_PER_SEC;
   std::printf("{\"kernel\": \"%s\", \"wave_instructions\": %llu, \"seconds\": %.4f, \"cpu_seconds\": %.4f, \"launches\": %llu, \"detailed\": %.4f, \"start_up_ms\": %.3f}\n", words[3],
-              static_cast<unsigned long long>(instructions), passed, cpu, static_cast<unsigned long long>(launches), watcher.detailed, start_up * 1000);
+              static_cast<unsigned long long>(instructions), passed, cpu, static_cast<unsigned long long>(launches), detailed, start_up * 1000);
 }

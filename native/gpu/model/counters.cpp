@@ -226,7 +226,7 @@ std::vector<CounterValue> count(const CounterInput& input) {
   const bool gfx90a = device.architecture == "gfx90a";
   const uint32_t engines = engines_per_xcc(device), cus = cus_per_xcc(device);
   const auto asked = [&](const char* name) {
-    return name && (!input.only || input.only->contains(std::string_view(name)));
+    return name && (!input.only || std::ranges::binary_search(*input.only, std::string_view(name)));
   };
   const auto chosen = [](const auto& table, auto&& wanted) {
     std::vector<const std::remove_reference_t<decltype(table[0])>*> rows;

@@ -1,6 +1,8 @@
 // Hardware counters under AMD's names, from exact instruction counts and the simulation.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "simulation.h"
@@ -22,7 +24,7 @@ struct CounterInput {
   std::vector<uint32_t> source_xcc{};          // per XCD: the simulated one that stands for it
   std::vector<double> scale{}, memory_scale{};   // per XCD: of that one's counts
   uint64_t cycles = 0;                       // of the whole dispatch
-  const std::set<std::string, std::less<>>* only = nullptr;  // counters asked for; nullptr: all
+  std::optional<std::span<const char* const>> only{};  // counters asked for, sorted; none: all
 };
 
 std::vector<CounterValue> count(const CounterInput& input);

@@ -1,9 +1,7 @@
 #include "dispatch_recorder.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <cstring>
 
 #include "residency/residency.h"
 
@@ -14,8 +12,6 @@ namespace {
 // only, then only the first of those; of a long wave only its beginning, the longer the fewer there are.
 constexpr size_t kDetailedSteps = 2'000'000, kDetailedBytes = size_t{768} << 20, kStepsPerWave = 16384;
 
-std::atomic<Profiler*> g_profiler{nullptr};
-
 uint64_t vmem_of(const Wave& wave) {
   uint64_t total = 0;
   for (size_t c = size_t(InstClass::GLOBAL_LOAD); c < size_t(InstClass::BUFFER_CACHE); ++c) total += wave.counts[c];
@@ -23,9 +19,6 @@ uint64_t vmem_of(const Wave& wave) {
 }
 
 }  // namespace
-
-void set_profiler(Profiler* profiler) { g_profiler = profiler; }
-Profiler* profiler() { return g_profiler; }
 
 DispatchRecorder::DispatchRecorder(const DeviceSpec& device, DeviceState& state, const Launch& launch,
                                    const ProfileRequest& request)
@@ -181,7 +174,7 @@ DispatchProfile DispatchRecorder::profile(unsigned threads) {
   profile.detailed_fraction = executed ? double(detailed) / double(executed) : 1;
   if (request.counters) {
     counting.cycles = profile.cycles;
-    counting.only = request.only;
+    if (request.only) counting.only = std::span(request.only, request.only_count);
     profile.counters = count(counting);
   }
   profile.waves = std::move(simulated.waves);
@@ -205,16 +198,3 @@ ClockTimes DispatchRecorder::clock_times(const DispatchProfile& profile) const {
 }
 
 }  // namespace gpu
-
-extern "C" void hsa_rocm_perf_set_profiler(void* profiler) { gpu::set_profiler(static_cast<gpu::Profiler*>(profiler)); }
-
-extern "C" int hsa_rocm_perf_counters(const char* architecture, char* text, unsigned long size) {
-  std::string all;
-  for (const char* name : gpu::modelled_counters(architecture)) all.append(name).append("\n");
-  if (size) {
-    const size_t copied = std::min<size_t>(size - 1, all.size());
-    std::memcpy(text, all.data(), copied);
-    text[copied] = 0;
-  }
-  return int(all.size());
-}
