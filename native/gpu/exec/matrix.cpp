@@ -164,104 +164,150 @@ int offset(const MatrixInfo& s, int lane, int r) {
   return (block * s.m + i) * s.n;
 }
 
+// Lane i + m (block + blocks group) holds items k = group * per + e of row i of A, or column i of B.
+struct Place {
+  int block, group;
+};
+Place place_of(const MatrixInfo& s, int lane, int side) { return {lane / side % s.blocks, lane / side / s.blocks}; }
+int items_per_lane(const MatrixInfo& s) { return s.k / (64 / s.m / s.blocks); }
+
+// In double precision the bits of blgp negate A, B and C.
+template <class T>
+T sign(const Inst* i, const MatrixInfo& s, int operand) {
+  return s.d == MatrixType::F64 && ((i->blgp >> operand) & 1) ? T(-1) : T(1);
+}
+
+// Items of a run of lanes, to where they belong.
+template <class T>
+void lay(T* to, const T* from, int count, T sign) {
+  if constexpr (sizeof(T) == 4) memcpy(to, from, 4 * size_t(count));
+  else
+    for (int n = 0; n < count; ++n) to[n] = from[n] * sign;
+}
+
+template <class T>
+void unpack_a(Wave& w, const Inst* i, const MatrixInfo& s, T* a) {
+  const u32* registers = at(w, i->src[0]);
+  const int per = items_per_lane(s);
+  alignas(64) T item[64];
+  for (int e = 0; e < per; ++e) {
+    items(s.a, registers, e, item);
+    for (int lane = 0; lane < 64; lane += s.m) {
+      const auto [block, group] = place_of(s, lane, s.m);
+      lay(a + (block * s.k + group * per + e) * s.m, item + lane, s.m, sign<T>(i, s, 0));
+    }
+  }
+}
+
+// Half of A's items are there; two bits for each say which of four positions it has.
+template <class T>
+void unpack_sparse_a(Wave& w, const Inst* i, const MatrixInfo& s, T* a) {
+  const u32 *registers = at(w, i->src[0]), *index = row(w, i->src[2].code);
+  const int per_b = items_per_lane(s), per_a = per_b / 2;
+  memset(a, 0, sizeof(T) * size_t(s.m * s.k));
+  alignas(64) T item[64];
+  for (int e = 0; e < per_a; ++e) {
+    items(s.a, registers, e, item);
+    const u32 shift = (i->cbsz ? 0 : u32(i->abid) * 2 * u32(per_a)) + 2 * u32(e);
+    for (int lane = 0; lane < 64; ++lane) {
+      const int position = int((index[lane] >> (shift & 31)) & 3), group = place_of(s, lane, s.m).group;
+      a[(group * per_b + 4 * (e / 2) + position) * s.m + lane % s.m] += item[lane];
+    }
+  }
+}
+
+template <class T>
+void unpack_b(Wave& w, const Inst* i, const MatrixInfo& s, T* b) {
+  const u32* registers = at(w, i->src[1]);
+  const int per = items_per_lane(s);
+  const bool exchanged = i->blgp && s.d != MatrixType::F64 && !s.sparse;
+  alignas(64) T item[64], moved[64];
+  for (int e = 0; e < per; ++e) {
+    items(s.b, registers, e, item);
+    if (exchanged)
+      for (int l = 0; l < 64; ++l) moved[l] = item[lane_group(i->blgp, l)];
+    for (int lane = 0; lane < 64; lane += s.n) {
+      const auto [block, group] = place_of(s, lane, s.n);
+      lay(b + (block * s.k + group * per + e) * s.n, (exchanged ? moved : item) + lane, s.n, sign<T>(i, s, 1));
+    }
+  }
+}
+
+// cbsz: groups of 2^cbsz blocks share the A block that abid names.
+int source_block(const Inst* i, const MatrixInfo& s, int block) {
+  const u32 share = s.d == MatrixType::F64 || s.sparse ? 0 : i->cbsz;
+  return (share ? (block & ~((1 << share) - 1)) + i->abid : block) % s.blocks;
+}
+
+// C's registers; a constant is one row for all of them.
+struct Addend {
+  const u32* registers;
+  bool uniform;
+};
+Addend addend(Wave& w, const Inst* i, const MatrixInfo& s) {
+  if (s.sparse) return {row(w, i->dst), false};
+  return {at(w, i->src[2]), i->src[2].kind != Source::Vector};
+}
+
+// Results of 32 bits, register by register. `kept` is room for C.
+template <class T>
+void multiply_add(Wave& w, const Inst* i, const MatrixInfo& s, const T* a, const T* b, T* kept) {
+  typedef T __attribute__((may_alias)) A;
+  auto [c, uniform] = addend(w, i, s);
+  u32* out = row(w, i->dst);
+  const int results = s.m * s.n * s.blocks / 64, k = s.k;
+  if (!uniform && c != out && c < out + 64 * results && out < c + 64 * results) {
+    // D begins inside C: it must not overwrite what is still to be read.
+    memcpy(kept, c, 256 * size_t(results));
+    c = reinterpret_cast<const u32*>(kept);
+  }
+  for (int r = 0; r < results; ++r) {
+    auto* to = reinterpret_cast<A*>(out + 64 * r);
+    const auto* from = reinterpret_cast<const A*>(uniform ? c : c + 64 * r);
+    if (s.n == 4) {
+      int block[16];
+      for (int n = 0; n < 16; ++n) block[n] = source_block(i, s, n);
+      register_of_fours<T>(to, from, a + r, b, k, block);
+      continue;
+    }
+    const int per_block = s.m * s.n / 64, block = r / per_block, q = r % per_block, groups_of_rows = 64 / s.n;
+    int rows[4];
+    for (int g = 0; g < groups_of_rows; ++g) rows[g] = q % 4 + 4 * g + 4 * groups_of_rows * (q / 4);
+    const T *pa = a + source_block(i, s, block) * s.m * k, *pb = b + block * k * s.n;
+    if (s.n == 32) register_of<32, T>(to, from, pa, pb, k, s.m, rows);
+    else register_of<16, T>(to, from, pa, pb, k, s.m, rows);
+  }
+}
+
+// Double precision: all of C is unpacked to d first.
+void multiply_add(Wave& w, const Inst* i, const MatrixInfo& s, const double* a, const double* b, double* d) {
+  const auto [c, uniform] = addend(w, i, s);
+  u32* out = row(w, i->dst);
+  const int results = s.m * s.n * s.blocks / 64;
+  for (int r = 0; r < results; ++r) {
+    const u32* from = uniform ? c : c + 128 * r;
+    for (int lane = 0; lane < 64; lane += s.n)
+      for (int n = 0; n < s.n; ++n) d[offset(s, lane, r) + n] = t_f64::get(from, lane + n) * sign<double>(i, s, 2);
+  }
+  for (int block = 0; block < s.blocks; ++block) {
+    const double *pa = a + source_block(i, s, block) * s.m * s.k, *pb = b + block * s.k * s.n;
+    double* pd = d + block * s.m * s.n;
+    if (s.n == 16) multiply<16>(s.m, s.k, pa, pb, pd);
+    else multiply<4>(s.m, s.k, pa, pb, pd);
+  }
+  for (int r = 0; r < results; ++r)
+    for (int lane = 0; lane < 64; lane += s.n)
+      for (int n = 0; n < s.n; ++n) t_f64::put(out + 128 * r, lane + n, d[offset(s, lane, r) + n]);
+}
+
+// A by columns (k x m) and B by rows (k x n), block by block.
 template <class T>
 void run(Wave& w, const Inst* i, const MatrixInfo& s) {
   static thread_local T a[kMaxA], b[kMaxA], d[kMaxD];
-  constexpr int width = sizeof(T) / 4;
-  const bool negative = s.d == MatrixType::F64;
-  const auto sign = [&](int n) { return negative && ((i->blgp >> n) & 1) ? T(-1) : T(1); };
-
-  // Lane i + m (block + blocks group) holds items k = group * per + e of row i (column for B).
-  const u32 *ra = at(w, i->src[0]), *rb = at(w, i->src[1]);
-  const int k = s.k, groups = 64 / s.m / s.blocks, per_b = k / groups, per_a = s.sparse ? per_b / 2 : per_b;
-  alignas(64) T item[64], moved[64];
-  if (s.sparse) memset(a, 0, sizeof(T) * size_t(s.m * k));
-  for (int e = 0; e < per_a; ++e) {
-    items(s.a, ra, e, item);
-    for (int lane = 0; lane < 64; lane += s.m) {
-      const int group = lane / s.m / s.blocks, block = (lane / s.m) % s.blocks;
-      if (!s.sparse) {
-        T* to = a + (block * k + group * per_a + e) * s.m;
-        if constexpr (width == 1) memcpy(to, item + lane, 4 * size_t(s.m));
-        else
-          for (int n = 0; n < s.m; ++n) to[n] = item[lane + n] * sign(0);
-        continue;
-      }
-      // Two bits per kept item say which of four positions it has.
-      const u32* index = row(w, i->src[2].code);
-      const u32 shift = (i->cbsz ? 0 : u32(i->abid) * 2 * u32(per_a)) + 2 * u32(e);
-      for (int n = 0; n < s.m; ++n) {
-        const int position = int((index[lane + n] >> (shift & 31)) & 3);
-        a[(group * per_b + 4 * (e / 2) + position) * s.m + n] += item[lane + n];
-      }
-    }
-  }
-  for (int e = 0; e < per_b; ++e) {
-    items(s.b, rb, e, item);
-    const T* from = item;
-    if (i->blgp && !negative && !s.sparse) {
-      for (int l = 0; l < 64; ++l) moved[l] = item[lane_group(i->blgp, l)];
-      from = moved;
-    }
-    for (int lane = 0; lane < 64; lane += s.n) {
-      const int group = lane / s.n / s.blocks, block = (lane / s.n) % s.blocks;
-      T* to = b + (block * k + group * per_b + e) * s.n;
-      if constexpr (width == 1) memcpy(to, from + lane, 4 * size_t(s.n));
-      else
-        for (int n = 0; n < s.n; ++n) to[n] = from[lane + n] * sign(1);
-    }
-  }
-
-  const Source& sc = i->src[2];
-  const u32* rc = s.sparse ? row(w, i->dst) : at(w, sc);
-  const bool uniform = !s.sparse && sc.kind != Source::Vector;  // a constant: one row for all
-  const int results = s.m * s.n * s.blocks / 64;
-  u32* out = row(w, i->dst);
-  // cbsz: groups of 2^cbsz blocks share the A block that abid names.
-  const u32 share = negative || s.sparse ? 0 : i->cbsz;
-  const auto source_block = [&](int block) {
-    return (share ? (block & ~((1 << share) - 1)) + i->abid : block) % s.blocks;
-  };
-
-  if constexpr (width == 1) {
-    typedef T __attribute__((may_alias)) A;
-    if (!uniform && rc != out && rc < out + 64 * results && out < rc + 64 * results) {
-      // D begins inside C: it must not overwrite what is still to be read.
-      memcpy(d, rc, 256 * size_t(results));
-      rc = reinterpret_cast<const u32*>(d);
-    }
-    for (int r = 0; r < results; ++r) {
-      auto* to = reinterpret_cast<A*>(out + 64 * r);
-      const auto* from = reinterpret_cast<const A*>(uniform ? rc : rc + 64 * r);
-      if (s.n == 4) {
-        int block[16];
-        for (int n = 0; n < 16; ++n) block[n] = source_block(n);
-        register_of_fours<T>(to, from, a + r, b, k, block);
-        continue;
-      }
-      const int per_block = s.m * s.n / 64, block = r / per_block, q = r % per_block, groups_of_rows = 64 / s.n;
-      int rows[4];
-      for (int g = 0; g < groups_of_rows; ++g) rows[g] = q % 4 + 4 * g + 4 * groups_of_rows * (q / 4);
-      const T *pa = a + source_block(block) * s.m * k, *pb = b + block * k * s.n;
-      if (s.n == 32) register_of<32, T>(to, from, pa, pb, k, s.m, rows);
-      else register_of<16, T>(to, from, pa, pb, k, s.m, rows);
-    }
-  } else {
-    for (int r = 0; r < results; ++r) {
-      const u32* from = uniform ? rc : rc + 128 * r;
-      for (int lane = 0; lane < 64; lane += s.n)
-        for (int n = 0; n < s.n; ++n) d[offset(s, lane, r) + n] = t_f64::get(from, lane + n) * sign(2);
-    }
-    for (int block = 0; block < s.blocks; ++block) {
-      const T *pa = a + source_block(block) * s.m * k, *pb = b + block * k * s.n;
-      T* pd = d + block * s.m * s.n;
-      if (s.n == 16) multiply<16>(s.m, k, pa, pb, pd);
-      else multiply<4>(s.m, k, pa, pb, pd);
-    }
-    for (int r = 0; r < results; ++r)
-      for (int lane = 0; lane < 64; lane += s.n)
-        for (int n = 0; n < s.n; ++n) t_f64::put(out + 128 * r, lane + n, d[offset(s, lane, r) + n]);
-  }
+  if (s.sparse) unpack_sparse_a(w, i, s, a);
+  else unpack_a(w, i, s, a);
+  unpack_b(w, i, s, b);
+  multiply_add(w, i, s, a, b, d);
 }
 
 }  // namespace
