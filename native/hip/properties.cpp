@@ -1,4 +1,4 @@
-// Device properties and attributes: HSA's answers under HIP's names.
+// Device properties: HSA's answers under HIP's names.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +15,7 @@ T info(hsa_agent_t agent, int attribute) {
   hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(attribute), &value);
   return value;
 }
+int number(hsa_agent_t agent, int attribute) { return int(info<uint32_t>(agent, attribute)); }
 
 size_t pool_bytes(hsa_amd_memory_pool_t pool) {
   size_t bytes = 0;
@@ -38,87 +39,84 @@ void compute_capability(const std::string& target, int& major, int& minor) {
   minor = std::atoi(digits.substr(digits.size() - 2, 1).c_str());
 }
 
-}  // namespace
+using Properties = hipDeviceProp_tR0600;
 
-void fill_properties(Device& device) {
-  hipDeviceProp_tR0600& p = device.properties;
-  hsa_agent_t agent = device.agent;
+// What every device here has.
+constexpr int Properties::* kPresent[] = {
+    &Properties::deviceOverlap,
+    &Properties::concurrentKernels,
+    &Properties::canMapHostMemory,
+    &Properties::ECCEnabled,
+    &Properties::unifiedAddressing,
+    &Properties::streamPrioritiesSupported,
+    &Properties::globalL1CacheSupported,
+    &Properties::localL1CacheSupported,
+    &Properties::managedMemory,
+    &Properties::concurrentManagedAccess,
+    &Properties::hostNativeAtomicSupported,  // PCIe atomics on MI200 and MI300; here the host's own
+    &Properties::canUseHostPointerForRegisteredMem,
+    &Properties::hostRegisterSupported,
+    &Properties::cooperativeLaunch,
+    &Properties::cooperativeMultiDeviceLaunch,
+    &Properties::cooperativeMultiDeviceUnmatchedFunc,
+    &Properties::cooperativeMultiDeviceUnmatchedGridDim,
+    &Properties::cooperativeMultiDeviceUnmatchedBlockDim,
+    &Properties::cooperativeMultiDeviceUnmatchedSharedMem,
+    &Properties::memoryPoolsSupported,
+    &Properties::isLargeBar,
+};
+
+void fill_identity(const Device& device, Properties& p) {
   std::snprintf(p.name, sizeof p.name, "%s", device.product.empty() ? device.target.c_str() : device.product.c_str());
   std::snprintf(p.gcnArchName, sizeof p.gcnArchName, "%s", device.target.c_str());
+  compute_capability(device.target, p.major, p.minor);
   char uuid[64] = {};
-  hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_UUID), uuid);
+  hsa_agent_get_info(device.agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_UUID), uuid);
   const char* digits = std::strncmp(uuid, "GPU-", 4) == 0 ? uuid + 4 : uuid;
   std::memcpy(p.uuid.bytes, digits, std::min(std::strlen(digits), sizeof p.uuid.bytes));
+  const auto location = info<uint32_t>(device.agent, HSA_AMD_AGENT_INFO_BDFID);
+  p.pciBusID = int((location >> 8) & 0xff);
+  p.pciDeviceID = int((location >> 3) & 0x1f);
+  p.pciDomainID = number(device.agent, HSA_AMD_AGENT_INFO_DOMAIN);
+  p.asicRevision = number(device.agent, HSA_AMD_AGENT_INFO_ASIC_REVISION);
+}
 
-  const auto units = static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT));
-  const auto wave = static_cast<int>(info<uint32_t>(agent, HSA_AGENT_INFO_WAVEFRONT_SIZE));
-  const auto threads = static_cast<int>(info<uint32_t>(agent, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE));
-  const auto waves_per_cu = static_cast<int>(device.simds_per_cu * device.waves_per_simd);
+void fill_memory(const Device& device, Properties& p) {
   size_t lds = 64 << 10;
-  hsa_amd_agent_iterate_memory_pools(agent, group_bytes, &lds);
-  uint32_t caches[4] = {};
-  hsa_agent_get_info(agent, HSA_AGENT_INFO_CACHE_SIZE, caches);
-  constexpr int kLarge = 16384;  // image limits of the family; there is no image hardware
-
+  hsa_amd_agent_iterate_memory_pools(device.agent, group_bytes, &lds);
+  p.sharedMemPerBlock = p.sharedMemPerBlockOptin = lds;
+  p.sharedMemPerMultiprocessor = p.maxSharedMemoryPerMultiProcessor = lds;
   p.totalGlobalMem = pool_bytes(device.coarse);
-  p.sharedMemPerBlock = lds;
-  p.sharedMemPerBlockOptin = lds;
-  p.sharedMemPerMultiprocessor = lds;
-  p.maxSharedMemoryPerMultiProcessor = lds;
-  p.regsPerBlock = 65536;
-  p.regsPerMultiprocessor = 512 * wave * static_cast<int>(device.simds_per_cu);
+  p.totalConstMem = p.memPitch = 0x7fffffff;
+  p.memoryClockRate = number(device.agent, HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY) * 1000;
+  p.memoryBusWidth = number(device.agent, HSA_AMD_AGENT_INFO_MEMORY_WIDTH);
+  p.asyncEngineCount = std::max(1, number(device.agent, HSA_AMD_AGENT_INFO_NUM_SDMA_ENG));
+  uint32_t caches[4] = {};
+  hsa_agent_get_info(device.agent, HSA_AGENT_INFO_CACHE_SIZE, caches);
+  p.l2CacheSize = int(caches[1]);
+  uint8_t memory_bits[8] = {};
+  hsa_agent_get_info(device.agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES), memory_bits);
+  p.integrated = memory_bits[0] & HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU ? 1 : 0;
+}
+
+void fill_compute(const Device& device, Properties& p) {
+  const int wave = number(device.agent, HSA_AGENT_INFO_WAVEFRONT_SIZE);
+  const int threads = number(device.agent, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
+  const auto waves_per_cu = int(device.simds_per_cu * device.waves_per_simd);
   p.warpSize = wave ? wave : 64;
-  p.memPitch = 0x7fffffff;
+  p.multiProcessorCount = number(device.agent, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT);
+  p.clockRate = number(device.agent, HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY) * 1000;
+  p.clockInstructionRate = 100000;  // the 100 MHz counter behind wall_clock64
+  p.regsPerBlock = 65536;
+  p.regsPerMultiprocessor = 512 * wave * int(device.simds_per_cu);
   p.maxThreadsPerBlock = threads ? threads : 1024;
+  p.maxThreadsPerMultiProcessor = waves_per_cu * p.warpSize;
+  p.maxBlocksPerMultiProcessor = waves_per_cu;
   uint16_t dims[3] = {};
-  hsa_agent_get_info(agent, HSA_AGENT_INFO_WORKGROUP_MAX_DIM, dims);
+  hsa_agent_get_info(device.agent, HSA_AGENT_INFO_WORKGROUP_MAX_DIM, dims);
   for (int i = 0; i < 3; ++i) p.maxThreadsDim[i] = dims[i] ? dims[i] : 1024;
   p.maxGridSize[0] = 0x7fffffff;
   p.maxGridSize[1] = p.maxGridSize[2] = 65535;
-  p.clockRate = static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY)) * 1000;
-  p.memoryClockRate = static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY)) * 1000;
-  p.memoryBusWidth = static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_MEMORY_WIDTH));
-  p.totalConstMem = 2147483647;
-  compute_capability(device.target, p.major, p.minor);
-  p.textureAlignment = 256;
-  p.texturePitchAlignment = 256;
-  p.surfaceAlignment = 256;
-  p.deviceOverlap = 1;
-  p.asyncEngineCount = std::max(1, static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_NUM_SDMA_ENG)));
-  p.multiProcessorCount = units;
-  p.maxThreadsPerMultiProcessor = waves_per_cu * p.warpSize;
-  p.maxBlocksPerMultiProcessor = waves_per_cu;
-  p.l2CacheSize = static_cast<int>(caches[1]);
-  p.maxTexture1D = p.maxTexture1DLinear = kLarge;
-  for (int i = 0; i < 2; ++i) p.maxTexture2D[i] = kLarge;
-  for (int& extent : p.maxTexture3D) extent = kLarge;
-  p.concurrentKernels = 1;
-  p.canMapHostMemory = 1;
-  p.ECCEnabled = 1;
-  const auto location = info<uint32_t>(agent, HSA_AMD_AGENT_INFO_BDFID);
-  p.pciBusID = static_cast<int>((location >> 8) & 0xff);
-  p.pciDeviceID = static_cast<int>((location >> 3) & 0x1f);
-  p.pciDomainID = static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_DOMAIN));
-  uint8_t memory_bits[8] = {};
-  hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES), memory_bits);
-  p.integrated = memory_bits[0] & HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU ? 1 : 0;
-  p.unifiedAddressing = 1;
-  p.streamPrioritiesSupported = 1;
-  p.globalL1CacheSupported = p.localL1CacheSupported = 1;
-  p.managedMemory = 1;
-  p.concurrentManagedAccess = 1;
-  p.hostNativeAtomicSupported = 1;  // PCIe atomics on MI200 and MI300; here the host's own
-  p.canUseHostPointerForRegisteredMem = 1;
-  p.hostRegisterSupported = 1;
-  p.cooperativeLaunch = 1;
-  p.cooperativeMultiDeviceLaunch = 1;
-  p.cooperativeMultiDeviceUnmatchedFunc = p.cooperativeMultiDeviceUnmatchedGridDim = 1;
-  p.cooperativeMultiDeviceUnmatchedBlockDim = p.cooperativeMultiDeviceUnmatchedSharedMem = 1;
-  p.memoryPoolsSupported = 1;
-  p.unifiedFunctionPointers = 0;
-  p.clockInstructionRate = 100000;  // the 100 MHz counter behind wall_clock64
-  p.isLargeBar = 1;
-  p.asicRevision = static_cast<int>(info<uint32_t>(agent, HSA_AMD_AGENT_INFO_ASIC_REVISION));
   hipDeviceArch_t& arch = p.arch;
   arch.hasGlobalInt32Atomics = arch.hasGlobalFloatAtomicExch = arch.hasSharedInt32Atomics = 1;
   arch.hasSharedFloatAtomicExch = arch.hasFloatAtomicAdd = arch.hasGlobalInt64Atomics = 1;
@@ -126,104 +124,86 @@ void fill_properties(Device& device) {
   arch.hasWarpShuffle = arch.hasThreadFenceSystem = arch.has3dGrid = 1;
 }
 
-int device_attribute(const Device& device, hipDeviceAttribute_t attribute, bool& known) {
-  const hipDeviceProp_tR0600& p = device.properties;
-  known = true;
-  switch (static_cast<int>(attribute)) {
-    case hipDeviceAttributeEccEnabled: return p.ECCEnabled;
-    case hipDeviceAttributeAccessPolicyMaxWindowSize: return 0;
-    case hipDeviceAttributeAsyncEngineCount: return p.asyncEngineCount;
-    case hipDeviceAttributeCanMapHostMemory: return p.canMapHostMemory;
-    case hipDeviceAttributeCanUseHostPointerForRegisteredMem: return 1;
-    case hipDeviceAttributeClockRate: return p.clockRate;
-    case hipDeviceAttributeComputeMode: return p.computeMode;
-    case hipDeviceAttributeComputePreemptionSupported: return 0;
-    case hipDeviceAttributeConcurrentKernels: return p.concurrentKernels;
-    case hipDeviceAttributeConcurrentManagedAccess: return p.concurrentManagedAccess;
-    case hipDeviceAttributeCooperativeLaunch: return p.cooperativeLaunch;
-    case hipDeviceAttributeCooperativeMultiDeviceLaunch: return p.cooperativeMultiDeviceLaunch;
-    case hipDeviceAttributeDeviceOverlap: return p.deviceOverlap;
-    case hipDeviceAttributeDirectManagedMemAccessFromHost: return p.directManagedMemAccessFromHost;
-    case hipDeviceAttributeGlobalL1CacheSupported: return p.globalL1CacheSupported;
-    case hipDeviceAttributeHostNativeAtomicSupported: return p.hostNativeAtomicSupported;
-    case hipDeviceAttributeIntegrated: return p.integrated;
-    case hipDeviceAttributeIsMultiGpuBoard: return p.isMultiGpuBoard;
-    case hipDeviceAttributeKernelExecTimeout: return p.kernelExecTimeoutEnabled;
-    case hipDeviceAttributeL2CacheSize: return p.l2CacheSize;
-    case hipDeviceAttributeLocalL1CacheSupported: return p.localL1CacheSupported;
-    case hipDeviceAttributeComputeCapabilityMajor: return p.major;
-    case hipDeviceAttributeComputeCapabilityMinor: return p.minor;
-    case hipDeviceAttributeManagedMemory: return p.managedMemory;
-    case hipDeviceAttributeMaxBlocksPerMultiProcessor: return p.maxBlocksPerMultiProcessor;
-    case hipDeviceAttributeMaxBlockDimX: return p.maxThreadsDim[0];
-    case hipDeviceAttributeMaxBlockDimY: return p.maxThreadsDim[1];
-    case hipDeviceAttributeMaxBlockDimZ: return p.maxThreadsDim[2];
-    case hipDeviceAttributeMaxGridDimX: return p.maxGridSize[0];
-    case hipDeviceAttributeMaxGridDimY: return p.maxGridSize[1];
-    case hipDeviceAttributeMaxGridDimZ: return p.maxGridSize[2];
-    case hipDeviceAttributeMaxSurface1D: return p.maxSurface1D;
-    case hipDeviceAttributeMaxSurface2D: return p.maxSurface2D[0];
-    case hipDeviceAttributeMaxSurface3D: return p.maxSurface3D[0];
-    case hipDeviceAttributeMaxTexture1DWidth: return p.maxTexture1D;
-    case hipDeviceAttributeMaxTexture1DLinear: return p.maxTexture1DLinear;
-    case hipDeviceAttributeMaxTexture2DWidth: return p.maxTexture2D[0];
-    case hipDeviceAttributeMaxTexture2DHeight: return p.maxTexture2D[1];
-    case hipDeviceAttributeMaxTexture3DWidth: return p.maxTexture3D[0];
-    case hipDeviceAttributeMaxTexture3DHeight: return p.maxTexture3D[1];
-    case hipDeviceAttributeMaxTexture3DDepth: return p.maxTexture3D[2];
-    case hipDeviceAttributeMaxThreadsDim: return p.maxThreadsDim[0];
-    case hipDeviceAttributeMaxThreadsPerBlock: return p.maxThreadsPerBlock;
-    case hipDeviceAttributeMaxThreadsPerMultiProcessor: return p.maxThreadsPerMultiProcessor;
-    case hipDeviceAttributeMaxPitch: return static_cast<int>(p.memPitch);
-    case hipDeviceAttributeMemoryBusWidth: return p.memoryBusWidth;
-    case hipDeviceAttributeMemoryClockRate: return p.memoryClockRate;
-    case hipDeviceAttributeMultiGpuBoardGroupID: return p.multiGpuBoardGroupID;
-    case hipDeviceAttributeMultiprocessorCount: return p.multiProcessorCount;
-    case hipDeviceAttributePageableMemoryAccess: return p.pageableMemoryAccess;
-    case hipDeviceAttributePageableMemoryAccessUsesHostPageTables: return p.pageableMemoryAccessUsesHostPageTables;
-    case hipDeviceAttributePciBusId: return p.pciBusID;
-    case hipDeviceAttributePciDeviceId: return p.pciDeviceID;
-    case hipDeviceAttributePciDomainID: return p.pciDomainID;
-    case hipDeviceAttributePersistingL2CacheMaxSize: return p.persistingL2CacheMaxSize;
-    case hipDeviceAttributeMaxRegistersPerBlock: return p.regsPerBlock;
-    case hipDeviceAttributeMaxRegistersPerMultiprocessor: return p.regsPerMultiprocessor;
-    case hipDeviceAttributeReservedSharedMemPerBlock: return 0;
-    case hipDeviceAttributeMaxSharedMemoryPerBlock: return static_cast<int>(p.sharedMemPerBlock);
-    case hipDeviceAttributeSharedMemPerBlockOptin: return static_cast<int>(p.sharedMemPerBlockOptin);
-    case hipDeviceAttributeSharedMemPerMultiprocessor: return static_cast<int>(p.sharedMemPerMultiprocessor);
-    case hipDeviceAttributeSingleToDoublePrecisionPerfRatio: return 0;
-    case hipDeviceAttributeStreamPrioritiesSupported: return p.streamPrioritiesSupported;
-    case hipDeviceAttributeSurfaceAlignment: return static_cast<int>(p.surfaceAlignment);
-    case hipDeviceAttributeTccDriver: return p.tccDriver;
-    case hipDeviceAttributeTextureAlignment: return static_cast<int>(p.textureAlignment);
-    case hipDeviceAttributeTexturePitchAlignment: return static_cast<int>(p.texturePitchAlignment);
-    case hipDeviceAttributeTotalConstantMemory: return static_cast<int>(p.totalConstMem);
-    case hipDeviceAttributeTotalGlobalMem: return static_cast<int>(std::min<size_t>(p.totalGlobalMem, 0x7fffffff));
-    case hipDeviceAttributeUnifiedAddressing: return p.unifiedAddressing;
-    case hipDeviceAttributeWarpSize: return p.warpSize;
-    case hipDeviceAttributeMemoryPoolsSupported: return p.memoryPoolsSupported;
-    case hipDeviceAttributeVirtualMemoryManagementSupported: return 1;
-    case hipDeviceAttributeHostRegisterSupported: return p.hostRegisterSupported;
-    case hipDeviceAttributeMemoryPoolSupportedHandleTypes: return 0;
-    case hipDeviceAttributeClockInstructionRate: return p.clockInstructionRate;
-    case hipDeviceAttributeMaxSharedMemoryPerMultiprocessor:
-      return static_cast<int>(p.maxSharedMemoryPerMultiProcessor);
-    case hipDeviceAttributeCooperativeMultiDeviceUnmatchedFunc:
-    case hipDeviceAttributeCooperativeMultiDeviceUnmatchedGridDim:
-    case hipDeviceAttributeCooperativeMultiDeviceUnmatchedBlockDim:
-    case hipDeviceAttributeCooperativeMultiDeviceUnmatchedSharedMem: return 1;
-    case hipDeviceAttributeIsLargeBar: return p.isLargeBar;
-    case hipDeviceAttributeAsicRevision: return p.asicRevision;
-    case hipDeviceAttributeCanUseStreamWaitValue: return 1;
-    case hipDeviceAttributeImageSupport: return 0;
-    case hipDeviceAttributePhysicalMultiProcessorCount: return p.multiProcessorCount;
-    case hipDeviceAttributeFineGrainSupport: return 1;
-    case hipDeviceAttributeWallClockRate: return p.clockInstructionRate;
-    case hipDeviceAttributeNumberOfXccs: return static_cast<int>(device.xccs);
-    case hipDeviceAttributeMaxAvailableVgprsPerThread:
-      return 512;  // gfx90a and later: vector and accumulation registers in one file
-    default: known = false; return 0;
-  }
+// Limits of the family; there is no image hardware.
+void fill_textures(Properties& p) {
+  constexpr int kLarge = 16384;
+  p.textureAlignment = p.texturePitchAlignment = p.surfaceAlignment = 256;
+  p.maxTexture1D = p.maxTexture1DLinear = kLarge;
+  for (int i = 0; i < 2; ++i) p.maxTexture2D[i] = kLarge;
+  for (int& extent : p.maxTexture3D) extent = kLarge;
+}
+
+}  // namespace
+
+void fill_properties(Device& device) {
+  Properties& p = device.properties;
+  for (const auto feature : kPresent) p.*feature = 1;
+  fill_identity(device, p);
+  fill_memory(device, p);
+  fill_compute(device, p);
+  fill_textures(p);
+}
+
+hipDeviceProp_tR0000 older_properties(const Properties& from) {
+  hipDeviceProp_tR0000 to{};
+#define ARRAY(name) std::memcpy(to.name, from.name, sizeof to.name)
+#define FIELD(name) to.name = from.name
+  ARRAY(name);
+  ARRAY(gcnArchName);
+  ARRAY(maxThreadsDim);
+  ARRAY(maxGridSize);
+  ARRAY(maxTexture2D);
+  ARRAY(maxTexture3D);
+  FIELD(totalGlobalMem);
+  FIELD(sharedMemPerBlock);
+  FIELD(regsPerBlock);
+  FIELD(warpSize);
+  FIELD(maxThreadsPerBlock);
+  FIELD(clockRate);
+  FIELD(memoryClockRate);
+  FIELD(memoryBusWidth);
+  FIELD(totalConstMem);
+  FIELD(major);
+  FIELD(minor);
+  FIELD(multiProcessorCount);
+  FIELD(l2CacheSize);
+  FIELD(maxThreadsPerMultiProcessor);
+  FIELD(computeMode);
+  FIELD(clockInstructionRate);
+  FIELD(arch);
+  FIELD(concurrentKernels);
+  FIELD(pciDomainID);
+  FIELD(pciBusID);
+  FIELD(pciDeviceID);
+  FIELD(maxSharedMemoryPerMultiProcessor);
+  FIELD(isMultiGpuBoard);
+  FIELD(canMapHostMemory);
+  FIELD(integrated);
+  FIELD(cooperativeLaunch);
+  FIELD(cooperativeMultiDeviceLaunch);
+  FIELD(maxTexture1DLinear);
+  FIELD(maxTexture1D);
+  FIELD(memPitch);
+  FIELD(textureAlignment);
+  FIELD(texturePitchAlignment);
+  FIELD(kernelExecTimeoutEnabled);
+  FIELD(ECCEnabled);
+  FIELD(tccDriver);
+  FIELD(cooperativeMultiDeviceUnmatchedFunc);
+  FIELD(cooperativeMultiDeviceUnmatchedGridDim);
+  FIELD(cooperativeMultiDeviceUnmatchedBlockDim);
+  FIELD(cooperativeMultiDeviceUnmatchedSharedMem);
+  FIELD(isLargeBar);
+  FIELD(asicRevision);
+  FIELD(managedMemory);
+  FIELD(directManagedMemAccessFromHost);
+  FIELD(concurrentManagedAccess);
+  FIELD(pageableMemoryAccess);
+  FIELD(pageableMemoryAccessUsesHostPageTables);
+#undef ARRAY
+#undef FIELD
+  to.gcnArch = from.major * 100 + from.minor * 10;
+  return to;
 }
 
 }  // namespace hip

@@ -75,6 +75,7 @@ Device* device_at(int index);  // null if there is no such device
 hipError_t check_device(Device*& device);
 
 void fill_properties(Device& device);
+hipDeviceProp_tR0000 older_properties(const hipDeviceProp_tR0600& properties);  // ROCm 5's layout
 int device_attribute(const Device& device, hipDeviceAttribute_t attribute, bool& known);
 
 hipError_t error_from_hsa(hsa_status_t status);
