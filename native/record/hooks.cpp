@@ -17,7 +17,6 @@ namespace record {
 
 namespace {
 
-HsaApiTable* table = nullptr;
 CoreApiTable next_core;
 AmdExtTable next_amd;
 
@@ -244,7 +243,6 @@ hsa_status_t on_agent(hsa_agent_t agent, void*) {
 }  // namespace
 
 void hook_tables(HsaApiTable* given) {
-  table = given;
   next_core = *given->core_;
   next_amd = *given->amd_ext_;
   next_core.hsa_iterate_agents_fn(on_agent, nullptr);

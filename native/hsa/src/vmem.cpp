@@ -206,7 +206,8 @@ hsa_status_t hsa_amd_vmem_unmap(void* address, size_t size) {
   std::lock_guard lock(books().mutex);
   auto it = books().mappings.find(at);
   if (it == books().mappings.end() || it->second.size != size) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   unlist(at);
   drop(it->second.memory);
   books().mappings.erase(it);
