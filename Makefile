@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 CXX_FILES := find native -name '*.cpp' -o -name '*.h' -o -name '*.c'
 
-.PHONY: demo test test-all sanitize lint format clean setup native toolchain triton docs docs-tools release release-check
+.PHONY: demo test test-all sanitize lint tidy format clean setup native toolchain triton docs docs-tools tidy-tools release release-check
 
 setup: native
 
@@ -42,6 +42,14 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(CXX_FILES) | xargs $(BIN)/clang-format --dry-run --Werror
 
+# Checks that find faults in the C++ (.clang-tidy), over every file: some minutes. `make test` checks
+# what differs from main.
+tidy: native tidy-tools
+	$(BIN)/python tools/tidy.py
+
+tidy-tools: $(STAMP)
+	$(BIN)/python -c 'import clang_tidy' 2>/dev/null || $(BIN)/python -m pip install --quiet 'clang-tidy>=23,<24'
+
 # Triton and hip-python, for the tests that run Python GPU programs; skipped where they have no wheel.
 triton: $(STAMP)
 	$(BIN)/python -c 'import sys, importlib.util as u; sys.exit(not (u.find_spec("triton") and u.find_spec("hip")))' 2>/dev/null || $(BIN)/python -m pip install --quiet 'triton>=3.4,<3.10' 'hip-python>=6.4,<11' || true
@@ -54,10 +62,11 @@ docs: docs-tools
 	$(BIN)/python docs/generate.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-test: lint native toolchain triton
+test: lint native toolchain triton tidy-tools
+	$(BIN)/python tools/tidy.py --changed
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: lint native toolchain triton docs-tools
+test-all: lint native tidy toolchain triton docs-tools
 	$(BIN)/python -m pytest -n 2
 
 # The native tests, HIP programs and the soak under AddressSanitizer, UBSan and ThreadSanitizer.

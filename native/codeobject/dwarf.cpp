@@ -33,7 +33,7 @@ class Unit {
     min_length_ = unit.fixed(1);
     if (version_ >= 4) unit.skip(1);  // operations per instruction: 1 on GPUs
     default_is_stmt_ = unit.fixed(1);
-    line_base_ = int8_t(unit.fixed(1));
+    line_base_ = int8_t(unit.fixed(1));  // NOLINT(bugprone-signed-char-misuse): a signed byte
     line_range_ = unit.fixed(1);
     opcode_base_ = unit.fixed(1);
     if (!line_range_ || !opcode_base_) return;

@@ -275,8 +275,7 @@ class Reader {
     };
     if (const auto low = address(entry, kLowPc)) {
       const auto high = entry.find(kHighPc);
-      if (high != entry.end())
-        keep(*low, is_address(high->second.form) ? *address(entry, kHighPc) : *low + high->second.number);
+      if (high != entry.end()) keep(*low, address(entry, kHighPc).value_or(*low + high->second.number));
       return out;
     }
     const auto list = entry.find(kRanges);
@@ -299,7 +298,6 @@ class Reader {
     uint64_t base = base_;
     while (!in.bad) {
       const uint64_t kind = in.fixed(1);
-      if (kind == 0 || kind > 7) break;
       uint64_t low = 0;
       switch (kind) {
         case 1: base = indexed_address(in.uleb()); break;
@@ -324,6 +322,7 @@ class Reader {
           low = in.fixed(address_size_);
           keep(low, low + in.uleb());
           break;
+        default: return out;
       }
     }
     return out;

@@ -46,7 +46,7 @@ Hidden hidden_from(std::string_view kind) {
 }
 
 uint32_t small(const msgpack::Value& map, std::string_view key, uint32_t otherwise = 0) {
-  return static_cast<uint32_t>(map.number_at(key, otherwise));
+  return uint32_t(map.number_at(key, otherwise));
 }
 
 void read_arguments(const msgpack::Value& list, KernelMetadata& kernel) {
@@ -75,7 +75,7 @@ KernelMetadata read_kernel(const msgpack::Value& entry) {
   if (const msgpack::Value* arguments = entry.get(".args")) read_arguments(*arguments, kernel);
   if (const msgpack::Value* block = entry.get(".reqd_workgroup_size"))
     for (size_t i = 0; i < block->items.size() && i < 3; ++i)
-      kernel.required_block[i] = static_cast<uint32_t>(block->items[i].integer);
+      kernel.required_block[i] = uint32_t(block->items[i].integer);
   return kernel;
 }
 

@@ -48,8 +48,8 @@ ByBase::const_iterator closest(const ByBase& ranges, uint64_t address) {
 }
 
 int64_t distance(const Range& range, uint64_t address) {
-  if (address < range.base) return -static_cast<int64_t>(range.base - address);
-  if (address >= range.asked_end()) return static_cast<int64_t>(address - range.asked_end()) + 1;
+  if (address < range.base) return -int64_t(range.base - address);
+  if (address >= range.asked_end()) return int64_t(address - range.asked_end()) + 1;
   return 0;
 }
 

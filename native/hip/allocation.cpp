@@ -57,7 +57,7 @@ hipError_t allocate_device(Device& device, size_t size, unsigned flags, void** a
   hsa_status_t status = hsa_amd_memory_pool_allocate(fine ? device.fine : device.coarse, size, 0, &block);
   if (status != HSA_STATUS_SUCCESS) return hipErrorOutOfMemory;
   for (auto& peer : runtime().devices)
-    if (peer.get() != &device && peer->peers[static_cast<size_t>(device.index)])
+    if (peer.get() != &device && peer->peers[size_t(device.index)])
       hsa_amd_agents_allow_access(1, &peer->agent, nullptr, block);
   *address = block;
   Allocation allocation;
@@ -74,7 +74,7 @@ hipError_t allocate_host(size_t size, unsigned flags, MemoryKind kind, void** ad
   void* block = nullptr;
   auto pool = flags & hipHostMallocNonCoherent ? rt.host_coarse : rt.host_fine;
   if (hsa_amd_memory_pool_allocate(pool, size, 0, &block) != HSA_STATUS_SUCCESS) return hipErrorOutOfMemory;
-  hsa_amd_agents_allow_access(static_cast<uint32_t>(rt.agents.size()), rt.agents.data(), nullptr, block);
+  hsa_amd_agents_allow_access(uint32_t(rt.agents.size()), rt.agents.data(), nullptr, block);
   *address = block;
   Allocation allocation;
   allocation.base = reinterpret_cast<uintptr_t>(block);
@@ -159,8 +159,8 @@ hipError_t hipHostRegister(void* hostPtr, size_t sizeBytes, unsigned int flags) 
   if (memory_map().find(hostPtr)) return hipErrorHostMemoryAlreadyRegistered;
   Runtime& rt = runtime();
   void* mapped = nullptr;
-  hsa_status_t locked = hsa_amd_memory_lock_to_pool(hostPtr, sizeBytes, rt.agents.data(),
-                                                    static_cast<int>(rt.agents.size()), rt.host_fine, 0, &mapped);
+  hsa_status_t locked = hsa_amd_memory_lock_to_pool(hostPtr, sizeBytes, rt.agents.data(), int(rt.agents.size()),
+                                                    rt.host_fine, 0, &mapped);
   if (locked != HSA_STATUS_SUCCESS) return error_from_hsa(locked);
   Allocation allocation;
   allocation.base = reinterpret_cast<uintptr_t>(hostPtr);

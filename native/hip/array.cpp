@@ -34,7 +34,7 @@ hipError_t create(hipArray_t* result, const Format& format, unsigned channels, h
   array->flags = flags;
   array->format = format.format;
   array->channels = channels;
-  array->element_bytes = static_cast<size_t>(format.bits) / 8 * channels;
+  array->element_bytes = size_t(format.bits) / 8 * channels;
   array->device = device->index;
   array->desc = {format.bits, channels > 1 ? format.bits : 0, channels > 2 ? format.bits : 0,
                  channels > 2 ? format.bits : 0, format.kind};

@@ -153,9 +153,8 @@ hipError_t capture_launch(Stream& stream, const LaunchRequest& request) {
   node.host = request.function;
   for (int i = 0; i < 3; ++i) node.items[i] = request.grid[i];
   node.block = dim3(request.block[0], request.block[1], request.block[2]);
-  node.grid = dim3(static_cast<uint32_t>(request.grid[0] / request.block[0]),
-                   static_cast<uint32_t>(request.grid[1] / request.block[1]),
-                   static_cast<uint32_t>(request.grid[2] / request.block[2]));
+  node.grid = dim3(uint32_t(request.grid[0] / request.block[0]), uint32_t(request.grid[1] / request.block[1]),
+                   uint32_t(request.grid[2] / request.block[2]));
   node.dynamic_shared = request.dynamic_shared;
   node.arguments = pack_arguments(*request.function, request.arguments);
   node.cooperative = request.cooperative;
@@ -175,7 +174,7 @@ hipError_t capture_copy(Stream& stream, const CopyRequest& request) {
   node.params.dstPtr = {request.to.base, request.to.pitch, request.width, request.height};
   node.params.extent = {request.width, request.height, request.depth};
   node.params.kind = request.kind;
-  add_node(stream, hipGraphNodeTypeMemcpy, std::move(node));
+  add_node(stream, hipGraphNodeTypeMemcpy, node);
   return hipSuccess;
 }
 

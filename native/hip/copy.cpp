@@ -40,8 +40,8 @@ void fill_box(const FillRequest& request) {
   for (size_t z = 0; z < request.depth; ++z) {
     for (size_t y = 0; y < request.height; ++y) {
       void* row = static_cast<char*>(request.to.base) + z * request.to.slice + y * request.to.pitch;
-      if (request.element == 1) std::memset(row, static_cast<int>(request.value), request.width);
-      else if (request.element == 2) fill_row(row, static_cast<uint16_t>(request.value), request.width);
+      if (request.element == 1) std::memset(row, int(request.value), request.width);
+      else if (request.element == 2) fill_row(row, uint16_t(request.value), request.width);
       else fill_row(row, request.value, request.width);
     }
   }
@@ -110,8 +110,7 @@ hipError_t submit_rect(Stream& stream, const CopyRequest& request, Blocking bloc
   const hsa_pitched_ptr_t to{request.to.base, request.to.pitch, request.to.slice};
   const hsa_pitched_ptr_t from{request.from.base, request.from.pitch, request.from.slice};
   const hsa_dim3_t zero{0, 0, 0};
-  const hsa_dim3_t range{static_cast<uint32_t>(request.width), static_cast<uint32_t>(request.height),
-                         static_cast<uint32_t>(request.depth)};
+  const hsa_dim3_t range{uint32_t(request.width), uint32_t(request.height), uint32_t(request.depth)};
   auto direction = to_device ? (from_device ? hsaDeviceToDevice : hsaHostToDevice) : hsaDeviceToHost;
   CompletionRef done;
   {

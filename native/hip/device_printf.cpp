@@ -17,10 +17,10 @@ class Words {
   uint64_t word() { return next_ < end_ ? *next_++ : 0; }
   std::string string() {
     const char* text = reinterpret_cast<const char*>(next_);
-    size_t room = static_cast<size_t>(end_ - next_) * 8;
+    size_t room = size_t(end_ - next_) * 8;
     size_t length = strnlen(text, room);
     std::string result(text, length);
-    next_ += std::min<size_t>((length + 8) / 8, static_cast<size_t>(end_ - next_));
+    next_ += std::min<size_t>((length + 8) / 8, size_t(end_ - next_));
     return result;
   }
 
@@ -33,7 +33,7 @@ template <class T>
 std::string print(const std::string& specification, T value) {
   int size = std::snprintf(nullptr, 0, specification.c_str(), value);
   if (size < 0) return {};
-  std::string text(static_cast<size_t>(size) + 1, '\0');
+  std::string text(size_t(size) + 1, '\0');
   std::snprintf(text.data(), text.size(), specification.c_str(), value);
   text.pop_back();
   return text;
@@ -51,7 +51,7 @@ std::string print_integer(const std::string& flags, const std::string& modifier,
   int bytes = modifier == "hh" ? 1 : modifier == "h" ? 2 : modifier.empty() ? 4 : 8;
   if (bytes < 8) {
     int shift = 64 - 8 * bytes;
-    word = is_signed ? static_cast<uint64_t>(static_cast<int64_t>(word << shift) >> shift) : word << shift >> shift;
+    word = is_signed ? uint64_t(int64_t(word << shift) >> shift) : word << shift >> shift;
   }
   std::string specification = flags + "ll" + conversion;
   return is_signed ? print(specification, static_cast<long long>(word))
@@ -78,7 +78,7 @@ std::string format_message(const uint64_t* words, size_t count) {
     size_t at = i + 1;
     auto number_or_star = [&] {
       if (at < format.size() && format[at] == '*') {
-        flags += std::to_string(static_cast<int>(input.word()));
+        flags += std::to_string(int(input.word()));
         ++at;
       } else {
         while (at < format.size() && format[at] >= '0' && format[at] <= '9') flags += format[at++];
@@ -112,7 +112,7 @@ std::string format_message(const uint64_t* words, size_t count) {
       case 'G':
       case 'a':
       case 'A': output += print(flags + conversion, as_double(input.word())); break;
-      case 'c': output += print(flags + 'c', static_cast<int>(input.word())); break;
+      case 'c': output += print(flags + 'c', int(input.word())); break;
       case 's': output += print(flags + 's', input.string().c_str()); break;
       case 'p': output += print(flags + 'p', reinterpret_cast<void*>(input.word())); break;
       case 'n': input.word(); break;  // a device address; nothing is written there
@@ -138,13 +138,13 @@ PrintfMessages::Output PrintfMessages::handle(uint64_t* words) {
     messages_[id].words.clear();
   }
   if (id >= messages_.size() || !messages_[id].open) {
-    words[0] = static_cast<uint64_t>(-1);  // printf's failure
+    words[0] = uint64_t(-1);  // printf's failure
     return {};
   }
   Message& message = messages_[id];
   message.words.insert(message.words.end(), words + 1, words + 1 + length);
   if (!(descriptor & kEnd)) {
-    words[0] = (descriptor & ((uint64_t{1} << kIdShift) - 1) & ~kBegin) | static_cast<uint64_t>(id) << kIdShift;
+    words[0] = (descriptor & ((uint64_t{1} << kIdShift) - 1) & ~kBegin) | uint64_t(id) << kIdShift;
     return {};
   }
   Output output;

@@ -46,7 +46,7 @@ void not_supported(const char* api) {
 
 TracedCall::TracedCall(ApiId id, const hip_api_argument* arguments, uint32_t count)
     : hook_(g_hook.load(std::memory_order_acquire)) {
-  call_.id = static_cast<uint32_t>(id);
+  call_.id = uint32_t(id);
   call_.name = kApiNames[call_.id];
   call_.correlation_id = g_correlation.fetch_add(1, std::memory_order_relaxed) + 1;
   call_.argument_count = count;

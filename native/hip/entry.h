@@ -62,7 +62,7 @@ int format_value(const void* value, char* text, size_t size) {
   } else if constexpr (std::is_pointer_v<T>) {
     return std::snprintf(text, size, "%p", reinterpret_cast<const void*>(v));
   } else if constexpr (std::is_floating_point_v<T>) {
-    return std::snprintf(text, size, "%g", static_cast<double>(v));
+    return std::snprintf(text, size, "%g", double(v));
   } else if constexpr (std::is_enum_v<T> || std::is_signed_v<T>) {
     return std::snprintf(text, size, "%lld", static_cast<long long>(v));
   } else if constexpr (std::is_unsigned_v<T>) {

@@ -134,8 +134,8 @@ hipError_t hipEventElapsedTime(float* ms, hipEvent_t start_handle, hipEvent_t st
   tell_kind_of_time();
   uint64_t from = 0, to = 0;
   if (!time_of(*start, from) || !time_of(*stop, to)) return hipErrorUnknown;
-  double ticks = static_cast<double>(static_cast<int64_t>(to - from));
-  *ms = static_cast<float>(ticks * 1000.0 / static_cast<double>(runtime().timestamp_hz));
+  double ticks = double(int64_t(to - from));
+  *ms = float(ticks * 1000.0 / double(runtime().timestamp_hz));
   return hipSuccess;
 }
 

@@ -33,7 +33,7 @@ FillRequest box(void* dst, size_t pitch, size_t rows, uint32_t value, uint32_t e
   return request;
 }
 
-uint32_t low_byte(int value) { return static_cast<uint32_t>(value) & 0xff; }
+uint32_t low_byte(int value) { return uint32_t(value) & 0xff; }
 
 FillRequest box_3d(const hipPitchedPtr& p, int value, const hipExtent& extent) {
   return box(p.ptr, p.pitch, p.ysize, low_byte(value), 1, extent.width, extent.height, extent.depth);
@@ -68,10 +68,10 @@ hipError_t hipMemsetD16Async(hipDeviceptr_t dest, unsigned short value, size_t c
   return run(stream, row(dest, value, 2, count), Blocking::No);
 }
 hipError_t hipMemsetD32(hipDeviceptr_t dest, int value, size_t count) {
-  return run(nullptr, row(dest, static_cast<uint32_t>(value), 4, count), Blocking::Yes);
+  return run(nullptr, row(dest, uint32_t(value), 4, count), Blocking::Yes);
 }
 hipError_t hipMemsetD32Async(hipDeviceptr_t dst, int value, size_t count, hipStream_t stream) {
-  return run(stream, row(dst, static_cast<uint32_t>(value), 4, count), Blocking::No);
+  return run(stream, row(dst, uint32_t(value), 4, count), Blocking::No);
 }
 hipError_t hipMemset2D(void* dst, size_t pitch, int value, size_t width, size_t height) {
   return run(nullptr, box(dst, pitch, height, low_byte(value), 1, width, height, 1), Blocking::Yes);

@@ -79,7 +79,7 @@ bool write_header(const fs::path& folder, const std::string& name, const std::st
   fs::create_directories((folder / relative).parent_path(), error);
   std::ofstream file(folder / relative, std::ios::binary);
   file << text;
-  return static_cast<bool>(file);
+  return bool(file);
 }
 
 // The addresses of what was asked for by name, as data: the linker's relocations tell the symbols.

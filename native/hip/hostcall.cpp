@@ -97,7 +97,7 @@ class Listener {
 HostcallBuffer* create_buffer(Device& device) {
   // One packet for each wave the device can hold at once.
   const auto& properties = device.properties;
-  auto packets = static_cast<uint32_t>(properties.multiProcessorCount) * device.simds_per_cu * device.waves_per_simd;
+  auto packets = uint32_t(properties.multiProcessorCount) * device.simds_per_cu * device.waves_per_simd;
   if (packets < 64) packets = 64;
   uint64_t power = 1;
   while (power < packets) power *= 2;

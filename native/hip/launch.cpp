@@ -54,10 +54,7 @@ hipError_t put_hidden(char* kernarg, const LaunchRequest& request, Stream& strea
       case Hidden::RemainderY: put(kernarg, argument, grid[1] % block[1]); break;
       case Hidden::RemainderZ: put(kernarg, argument, grid[2] % block[2]); break;
       case Hidden::GridDims:
-        put(kernarg, argument,
-            static_cast<uint16_t>(grid[2] > 1 || block[2] > 1   ? 3
-                                  : grid[1] > 1 || block[1] > 1 ? 2
-                                                                : 1));
+        put(kernarg, argument, uint16_t(grid[2] > 1 || block[2] > 1 ? 3 : grid[1] > 1 || block[1] > 1 ? 2 : 1));
         break;
       case Hidden::HostcallBuffer: {
         void* buffer = hostcall_buffer(stream.device);
@@ -72,7 +69,7 @@ hipError_t put_hidden(char* kernarg, const LaunchRequest& request, Stream& strea
         put(kernarg, argument, heap);
         break;
       }
-      case Hidden::DynamicLdsSize: put(kernarg, argument, static_cast<uint32_t>(request.dynamic_shared)); break;
+      case Hidden::DynamicLdsSize: put(kernarg, argument, uint32_t(request.dynamic_shared)); break;
       case Hidden::PrivateBase:
       case Hidden::SharedBase:
       case Hidden::QueuePtr: {
@@ -125,12 +122,10 @@ int blocks_per_cu(const Function& function, int threads, size_t dynamic_shared) 
   const KernelMetadata& kernel = *function.metadata;
   const residency::Limits* limits = residency::find(device.target.substr(0, device.target.find(':')));
   const size_t lds = function.group_bytes + dynamic_shared;
-  if (!limits || threads <= 0 || static_cast<uint32_t>(threads) > kernel.max_threads ||
-      lds > limits->lds_bytes_per_workgroup)
+  if (!limits || threads <= 0 || uint32_t(threads) > kernel.max_threads || lds > limits->lds_bytes_per_workgroup)
     return 0;
   // .vgpr_count of these targets counts the accumulation registers too.
-  return static_cast<int>(residency::workgroups(*limits, static_cast<uint32_t>(threads), kernel.vgprs, kernel.sgprs,
-                                                static_cast<uint32_t>(lds)));
+  return int(residency::workgroups(*limits, uint32_t(threads), kernel.vgprs, kernel.sgprs, uint32_t(lds)));
 }
 
 hipError_t check_launch(const LaunchRequest& request) {
@@ -140,12 +135,11 @@ hipError_t check_launch(const LaunchRequest& request) {
   for (int i = 0; i < 3; ++i) {
     if (request.grid[i] == 0 || request.block[i] == 0) return hipErrorInvalidConfiguration;
     if (request.grid[i] > UINT32_MAX) return hipErrorInvalidConfiguration;
-    if (request.block[i] > static_cast<uint32_t>(device.properties.maxThreadsDim[i]))
-      return hipErrorInvalidConfiguration;
+    if (request.block[i] > uint32_t(device.properties.maxThreadsDim[i])) return hipErrorInvalidConfiguration;
     threads *= request.block[i];
     blocks *= (request.grid[i] + request.block[i] - 1) / request.block[i];
   }
-  if (threads > static_cast<uint64_t>(device.properties.maxThreadsPerBlock)) return hipErrorInvalidConfiguration;
+  if (threads > uint64_t(device.properties.maxThreadsPerBlock)) return hipErrorInvalidConfiguration;
   if (threads > function.metadata->max_threads) {
     std::fprintf(stderr,
                  "rocm-perf: %s was built for at most %u threads per block (__launch_bounds__) and "
@@ -165,9 +159,8 @@ hipError_t check_launch(const LaunchRequest& request) {
   if (!request.arguments.packed && !request.arguments.pointers && !function.metadata->explicit_arguments.empty())
     return hipErrorInvalidValue;
   if (request.cooperative) {
-    uint64_t resident =
-        static_cast<uint64_t>(blocks_per_cu(function, static_cast<int>(threads), request.dynamic_shared)) *
-        static_cast<uint64_t>(device.properties.multiProcessorCount);
+    uint64_t resident = uint64_t(blocks_per_cu(function, int(threads), request.dynamic_shared)) *
+                        uint64_t(device.properties.multiProcessorCount);
     if (blocks > resident) return hipErrorCooperativeLaunchTooLarge;
   }
   return hipSuccess;
@@ -197,7 +190,7 @@ hipError_t submit_launch(Stream& stream, const LaunchRequest& request) {
                                                        request.group.items_before,
                                                        request.group.items_all ? request.group.items_all : items,
                                                        {0, 0},
-                                                       static_cast<uint32_t>(workgroups)};
+                                                       uint32_t(workgroups)};
   }
   if (kernarg) {
     put_explicit(kernarg, function, request.arguments);
@@ -207,14 +200,13 @@ hipError_t submit_launch(Stream& stream, const LaunchRequest& request) {
   packet.kernel_object = function.kernel_object;
   packet.kernarg = kernarg;
   for (int i = 0; i < 3; ++i) {
-    packet.grid[i] = static_cast<uint32_t>(request.grid[i]);
-    packet.block[i] = static_cast<uint16_t>(request.block[i]);
+    packet.grid[i] = uint32_t(request.grid[i]);
+    packet.block[i] = uint16_t(request.block[i]);
   }
-  packet.group_bytes = function.group_bytes + static_cast<uint32_t>(request.dynamic_shared);
+  packet.group_bytes = function.group_bytes + uint32_t(request.dynamic_shared);
   packet.private_bytes = function.private_bytes;
   if (function.metadata->dynamic_stack)
-    packet.private_bytes =
-        std::max<uint32_t>(packet.private_bytes, static_cast<uint32_t>(stream.device.limits[hipLimitStackSize]));
+    packet.private_bytes = std::max<uint32_t>(packet.private_bytes, uint32_t(stream.device.limits[hipLimitStackSize]));
   CompletionRef done;
   if (hipError_t status = stream.dispatch(packet, &done)) return status;
   if (request.start) request.start->attach(done, stream, Event::Edge::Start);

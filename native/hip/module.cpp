@@ -216,7 +216,7 @@ hipError_t hipModuleGetFunctionCount(unsigned int* count, hipModule_t handle) {
   Module* module = resolve(handle);
   if (!module) return hipErrorInvalidResourceHandle;
   if (!count) return hipErrorInvalidValue;
-  *count = static_cast<unsigned>(module->kernels.size());
+  *count = unsigned(module->kernels.size());
   return hipSuccess;
 }
 

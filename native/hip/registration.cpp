@@ -43,8 +43,8 @@ Tables& tables() {
 
 hipError_t FatBinary::module(Device& device, Module*& result) {
   std::lock_guard lock(mutex);
-  if (modules.size() <= static_cast<size_t>(device.index)) modules.resize(static_cast<size_t>(device.index) + 1);
-  auto& slot = modules[static_cast<size_t>(device.index)];
+  if (modules.size() <= size_t(device.index)) modules.resize(size_t(device.index) + 1);
+  auto& slot = modules[size_t(device.index)];
   if (!slot) {
     if (hipError_t status = load_module(device, data, 0, {}, slot)) return status;
     // The device's side of a managed variable is a pointer to the shared memory.
@@ -60,7 +60,7 @@ hipError_t FatBinary::module(Device& device, Module*& result) {
 
 hipError_t find_kernel(const void* host, Device& device, Function*& function) {
   Tables& table = tables();
-  const auto index = static_cast<size_t>(device.index);
+  const auto index = size_t(device.index);
   FatBinary* binary = nullptr;
   std::string name;
   {

@@ -89,8 +89,8 @@ std::vector<size_t> visible_devices(size_t count) {
   while (*text) {
     char* end = nullptr;
     long index = std::strtol(text, &end, 10);
-    if (end == text || index < 0 || static_cast<size_t>(index) >= count) break;
-    shown.push_back(static_cast<size_t>(index));
+    if (end == text || index < 0 || size_t(index) >= count) break;
+    shown.push_back(size_t(index));
     if (*end != ',') break;
     text = end + 1;
   }
@@ -164,7 +164,7 @@ void start(Runtime& rt) {
   rt.kernarg = host.kernarg;
   for (size_t gpu : visible_devices(gpus.size())) {
     auto device = std::make_unique<Device>();
-    device->index = static_cast<int>(rt.devices.size());
+    device->index = int(rt.devices.size());
     device->agent = gpus[gpu];
     Pools pools = pools_of(device->agent);
     device->coarse = pools.coarse;
@@ -218,8 +218,8 @@ Runtime& runtime() {
 
 Device* device_at(int index) {
   auto& devices = runtime().devices;
-  if (index < 0 || static_cast<size_t>(index) >= devices.size()) return nullptr;
-  return devices[static_cast<size_t>(index)].get();
+  if (index < 0 || size_t(index) >= devices.size()) return nullptr;
+  return devices[size_t(index)].get();
 }
 
 Device* current_device() { return device_at(thread_state().device); }
@@ -235,7 +235,7 @@ hipError_t check_device(Device*& device) {
 
 void Device::report_fault(hsa_status_t status) {
   hipError_t error = hipErrorLaunchFailure;
-  switch (static_cast<int>(status)) {
+  switch (int(status)) {
     case HSA_STATUS_ERROR_MEMORY_FAULT:
     case HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION:
     case HSA_STATUS_ERROR_INVALID_ALLOCATION: error = hipErrorIllegalAddress; break;
@@ -250,7 +250,7 @@ void Device::report_fault(hsa_status_t status) {
 }
 
 hipError_t error_from_hsa(hsa_status_t status) {
-  switch (static_cast<int>(status)) {
+  switch (int(status)) {
     case HSA_STATUS_SUCCESS:
     case HSA_STATUS_INFO_BREAK: return hipSuccess;
     case HSA_STATUS_ERROR_OUT_OF_RESOURCES: return hipErrorOutOfMemory;

@@ -16,9 +16,9 @@ constexpr uint32_t kQueuePackets = 1024;
 constexpr size_t kMaxQueues = 24;  // per device; more streams share
 
 constexpr uint16_t packet_header(hsa_packet_type_t type) {
-  return static_cast<uint16_t>((type << HSA_PACKET_HEADER_TYPE) | (1 << HSA_PACKET_HEADER_BARRIER) |
-                               (HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE) |
-                               (HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE));
+  return uint16_t((type << HSA_PACKET_HEADER_TYPE) | (1 << HSA_PACKET_HEADER_BARRIER) |
+                  (HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE) |
+                  (HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE));
 }
 
 void on_queue_error(hsa_status_t status, hsa_queue_t*, void* data) { static_cast<Device*>(data)->report_fault(status); }
@@ -29,6 +29,12 @@ class StreamScope {
   explicit StreamScope(uint64_t id) { thread_state().stream_id = id; }
   ~StreamScope() { thread_state().stream_id = 0; }
 };
+
+std::vector<hsa_signal_t> signals_of(const std::vector<CompletionRef>& work) {
+  std::vector<hsa_signal_t> signals(work.size());
+  std::ranges::transform(work, signals.begin(), [](const CompletionRef& one) { return one->signal; });
+  return signals;
+}
 
 }  // namespace
 
@@ -122,7 +128,7 @@ hsa_queue_t* Stream::ensure_queue() {
                          UINT32_MAX, &queue_) != HSA_STATUS_SUCCESS)
       return nullptr;
     hsa_amd_profiling_set_profiler_enabled(queue_, 1);
-    if (!cu_mask.empty()) hsa_amd_queue_cu_set_mask(queue_, static_cast<uint32_t>(cu_mask.size() * 32), cu_mask.data());
+    if (!cu_mask.empty()) hsa_amd_queue_cu_set_mask(queue_, uint32_t(cu_mask.size() * 32), cu_mask.data());
     device.shared_queues.emplace_back(queue_, 1);
     return queue_;
   } else {
@@ -158,7 +164,7 @@ uint64_t Stream::reserve_packet() {
 void Stream::publish(uint64_t index, uint16_t header, uint16_t second) {
   auto* packets = static_cast<hsa_kernel_dispatch_packet_t*>(queue_->base_address);
   auto* word = reinterpret_cast<uint32_t*>(&packets[index & (queue_->size - 1)]);
-  __atomic_store_n(word, header | (static_cast<uint32_t>(second) << 16), __ATOMIC_RELEASE);
+  __atomic_store_n(word, header | (uint32_t(second) << 16), __ATOMIC_RELEASE);
   hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(index));
 }
 
@@ -260,10 +266,9 @@ hipError_t Stream::copy(void* to, hsa_agent_t to_agent, const void* from, hsa_ag
   StreamScope scope(id);
   scratch_.clear();
   collect(scratch_, false);
-  std::vector<hsa_signal_t> waits;
-  for (const CompletionRef& before : scratch_) waits.push_back(before->signal);
-  hsa_status_t status = hsa_amd_memory_async_copy(
-      to, to_agent, from, from_agent, size, static_cast<uint32_t>(waits.size()), waits.data(), completion->signal);
+  const std::vector<hsa_signal_t> waits = signals_of(scratch_);
+  hsa_status_t status = hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, uint32_t(waits.size()),
+                                                  waits.data(), completion->signal);
   if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
   submitted(std::move(completion), false);
   return hipSuccess;
@@ -278,11 +283,10 @@ hipError_t Stream::copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_o
   StreamScope scope(id);
   scratch_.clear();
   collect(scratch_, false);
-  std::vector<hsa_signal_t> waits;
-  for (const CompletionRef& before : scratch_) waits.push_back(before->signal);
+  const std::vector<hsa_signal_t> waits = signals_of(scratch_);
   hsa_status_t status =
       hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &range, device.agent, direction,
-                                     static_cast<uint32_t>(waits.size()), waits.data(), completion->signal);
+                                     uint32_t(waits.size()), waits.data(), completion->signal);
   if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
   submitted(std::move(completion), false);
   return hipSuccess;
@@ -294,8 +298,7 @@ hipError_t Stream::timed_fill(void* to, size_t bytes, std::function<void()> fill
   if (!completion) return hipErrorOutOfMemory;
   scratch_.clear();
   collect(scratch_, false);
-  std::vector<hsa_signal_t> waits;
-  for (const CompletionRef& before : scratch_) waits.push_back(before->signal);
+  const std::vector<hsa_signal_t> waits = signals_of(scratch_);
   const auto run = [](void* data) {
     auto* work = static_cast<std::function<void()>*>(data);
     (*work)();
@@ -303,7 +306,7 @@ hipError_t Stream::timed_fill(void* to, size_t bytes, std::function<void()> fill
   };
   hsa_status_t status =
       hsa_rocm_perf_async_fill(device.agent, to, bytes, run, new std::function<void()>(std::move(fill)),
-                               static_cast<uint32_t>(waits.size()), waits.data(), completion->signal);
+                               uint32_t(waits.size()), waits.data(), completion->signal);
   if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
   submitted(std::move(completion), false);
   return hipSuccess;

@@ -72,7 +72,7 @@ bool compare(unsigned flags, uint64_t value, uint64_t wanted) {
     case hipStreamWaitValueEq: return value == wanted;
     case hipStreamWaitValueAnd: return (value & wanted) != 0;
     case hipStreamWaitValueNor: return ~(value | wanted) != 0;
-    default: return static_cast<int64_t>(value - wanted) >= 0;
+    default: return int64_t(value - wanted) >= 0;
   }
 }
 
@@ -120,8 +120,8 @@ Stream* per_thread_stream() {
   Device* device = current_device();
   if (!device) return nullptr;
   auto& streams = thread_state().default_streams;
-  if (streams.size() <= static_cast<size_t>(device->index)) streams.resize(static_cast<size_t>(device->index) + 1);
-  hipStream_t& handle = streams[static_cast<size_t>(device->index)];
+  if (streams.size() <= size_t(device->index)) streams.resize(size_t(device->index) + 1);
+  hipStream_t& handle = streams[size_t(device->index)];
   if (!handle) handle = reinterpret_cast<hipStream_t>(adopt_stream(*device));
   if (!handle && create(&handle, hipStreamDefault, 0) != hipSuccess) return nullptr;
   return reinterpret_cast<Stream*>(handle);
@@ -160,7 +160,7 @@ hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream, uint32_t cuMaskSize
 hipError_t hipExtStreamGetCUMask(hipStream_t handle, uint32_t cuMaskSize, uint32_t* cuMask) {
   Stream* stream = resolve_stream(handle);
   if (!stream) return hipErrorInvalidHandle;
-  const auto units = static_cast<uint32_t>(stream->device.properties.multiProcessorCount);
+  const auto units = uint32_t(stream->device.properties.multiProcessorCount);
   if (!cuMask || cuMaskSize * 32 < units) return hipErrorInvalidValue;
   for (uint32_t i = 0; i < cuMaskSize; ++i) {
     uint32_t all = units >= 32 * (i + 1) ? ~0u : units > 32 * i ? (1u << (units - 32 * i)) - 1 : 0;

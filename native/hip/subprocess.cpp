@@ -59,7 +59,7 @@ ProcessResult run_process(const std::vector<std::string>& command) {
   result.started = true;
   char buffer[4096];
   for (ssize_t count; (count = read(pipe_ends[0], buffer, sizeof buffer)) != 0;) {
-    if (count > 0) result.output.append(buffer, static_cast<size_t>(count));
+    if (count > 0) result.output.append(buffer, size_t(count));
     else if (errno != EINTR) break;
   }
   close(pipe_ends[0]);
