@@ -142,6 +142,7 @@ void done(const rocm_perf_dispatch* dispatch, const rocm_perf_profile* profile, 
   Line line("done");
   line.number("d", number).number("ns", profile->duration_ns).number("cycles", profile->cycles);
   line.real("mhz", profile->clock_mhz).real("detail", profile->detailed_fraction);
+  line.real("sampling", profile->sampling_error);
   line.number("cus", profile->compute_units_used).number("ok", profile->ok);
   line.number("waves", profile->launched_waves).number("insts", profile->wave_instructions);
   if (word & kWantCounters) log_counters(line, {profile->counters, profile->counter_count});

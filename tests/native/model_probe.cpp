@@ -43,9 +43,9 @@ void want(const rocm_perf_dispatch*, rocm_perf_wanted* wanted, void*) {
 void done(const rocm_perf_dispatch* dispatch, const rocm_perf_profile* profile, void*) {
   const double seconds = cpu_seconds() - began;
   std::lock_guard lock(mutex);
-  std::fprintf(out, "{\"kernel\": \"%s\", \"ok\": %s, \"duration_ns\": %llu, \"cycles\": %llu, \"detailed_fraction\": %.17g, \"instructions\": %llu",
+  std::fprintf(out, "{\"kernel\": \"%s\", \"ok\": %s, \"duration_ns\": %llu, \"cycles\": %llu, \"detailed_fraction\": %.17g, \"sampling_error\": %.17g, \"instructions\": %llu",
                dispatch->kernel, profile->ok ? "true" : "false", (unsigned long long)profile->duration_ns,
-               (unsigned long long)profile->cycles, profile->detailed_fraction, (unsigned long long)profile->wave_instructions);
+               (unsigned long long)profile->cycles, profile->detailed_fraction, profile->sampling_error, (unsigned long long)profile->wave_instructions);
   if (std::getenv("MODEL_PROBE_TIME")) std::fprintf(out, ", \"seconds\": %.6f", seconds);
   std::map<std::string, std::pair<double, int>> sums;
   for (const rocm_perf_counter& c : std::span(profile->counters, profile->counter_count)) {

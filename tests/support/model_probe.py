@@ -23,6 +23,7 @@ class Dispatch:
     duration_ns: int
     cycles: int
     detailed_fraction: float
+    sampling_error: float
     instructions: int
     counters: dict[str, float]  # summed over the hardware instances
     instances: dict[str, int]
@@ -76,6 +77,7 @@ def profile(probe: Path, program: Path, *args: str, **settings: str) -> list[Dis
             duration_ns=row["duration_ns"],
             cycles=row["cycles"],
             detailed_fraction=row["detailed_fraction"],
+            sampling_error=row["sampling_error"],
             instructions=row["instructions"],
             counters={name: value for name, (value, _) in row["counters"].items()},
             instances={name: count for name, (_, count) in row["counters"].items()},

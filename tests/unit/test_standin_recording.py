@@ -20,7 +20,7 @@ LAUNCH = {
     "w": [64, 1, 1], "g": [128, 1, 1], "lds": 0, "scratch": 0, "want": 1,
 }  # fmt: skip
 DONE = {"r": "done", "d": 1, "ns": 10, "cycles": 21, "mhz": 2100.0, "detail": 1.0, "cus": 2,
-        "ok": 1, "counters": {"TCC_HIT": [[0, 0, 3, 5.0]]}}  # fmt: skip
+        "ok": 1, "sampling": 0.0, "counters": {"TCC_HIT": [[0, 0, 3, 5.0]]}}  # fmt: skip
 
 
 def log(folder: Path, *records: object, tail: str = "") -> Path:

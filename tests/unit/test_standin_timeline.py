@@ -56,7 +56,7 @@ class Program:
         shape = ((64, 1, 1), (64, 1, 1))
         place = (self.correlation + 1, self.tid, 0, max(stream, 1), GPU, 7)
         launch = Launch(self.launches, *place, *shape, 0, 0, False, False)
-        self.log.outcomes[self.launches] = Outcome(ns, 0, 2100.0, 1.0, units, {})
+        self.log.outcomes[self.launches] = Outcome(ns, 0, 2100.0, 1.0, units, 0.0, {})
         self.call("hipLaunchKernel", ("hipStream_t", "stream", hex(stream)), inside=launch)
 
     def copy(self, name: str, size: int, source: int, stream: int = NULL) -> None:

@@ -34,8 +34,9 @@ void WorkSource::refill(ComputeUnit& cu, uint64_t time, uint32_t engine) {
 }
 
 void WorkSource::place(ComputeUnit& cu, uint64_t time, uint32_t engine) {
+  const double walked = double(next) * walk_cycles;
   const GroupTrace& group = *groups[next++];
-  const double start = std::max({double(time), engine_free[engine], double(group.index) * walk_cycles});
+  const double start = std::max({double(time), engine_free[engine], walked});
   engine_free[engine] = start + launch_cycles * double(group.waves.size());
   cu.start(group, uint64_t(start), launch_cycles);
 }
@@ -79,11 +80,15 @@ bool ComputeUnit::fits(uint32_t waves) const {
 }
 
 void ComputeUnit::start(const GroupTrace& trace, uint64_t time, double interval) {
+  for (const GroupTrace* earlier : trace.before)
+    for (uint64_t line : earlier->lines) memory_.warm(line);
   const uint32_t g = uint32_t(__builtin_ctzll(~group_mask_));
   group_mask_ |= uint64_t(1) << g;
   SimGroup& group = groups_[g];
   group = {};
   group.live = group.size = uint32_t(trace.waves.size());
+  group.trace = &trace;
+  trace.begun = trace.ended = time;
   ++group_count_;
   ++counts.groups;
   lds_used_ += residency_.lds_per_group;
@@ -237,6 +242,7 @@ void ComputeUnit::end_wave(uint32_t w, uint64_t now, WorkSource& source) {
     att.end = end;
   }
   SimGroup& group = groups_[wave.group];
+  group.trace->ended = std::max(group.trace->ended, end);
   for (uint32_t i = 0; i < group.size; ++i)
     if (group.members[i] == w) group.members[i] = 0xff;
   const uint32_t g = wave.group;

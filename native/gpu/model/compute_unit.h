@@ -121,6 +121,7 @@ class ComputeUnit {
     uint64_t latest = 0;
     std::array<uint8_t, 16> members{};
     uint32_t size = 0;
+    const GroupTrace* trace = nullptr;
   };
 
   // An instruction about to be issued, and what became of it.
@@ -182,7 +183,7 @@ struct WorkSource {
   std::vector<const GroupTrace*> groups;
   size_t next = 0;
   double launch_cycles = 4;           // from one wave of a shader engine to the next
-  double walk_cycles = 0;             // from one workgroup of the grid to the next
+  double walk_cycles = 0;             // from one of these workgroups to the next, where the grid is walked
   std::vector<double> engine_free;    // per shader engine of the XCD
   // Takes the next workgroup to a compute unit that has room for it.
   void place(ComputeUnit& cu, uint64_t time, uint32_t engine);

@@ -43,6 +43,7 @@ struct DispatchProfile {
   uint64_t cycles = 0;
   double clock_mhz = 0;
   double detailed_fraction = 1;
+  double sampling_error = 0;
   uint32_t compute_units_used = 0;  // compute units that had at least one workgroup
   std::vector<CounterValue> counters;
   std::vector<AttWave> waves;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "residency/residency.h"
 
@@ -9,8 +10,9 @@ namespace gpu {
 namespace {
 
 // What is simulated in detail. A dispatch beyond this is sampled: first the workgroups of one XCD
-// only, then only the first of those; of a long wave only its beginning, the longer the fewer there are.
-constexpr size_t kDetailedSteps = 2'000'000, kDetailedBytes = size_t{768} << 20, kStepsPerWave = 16384;
+// only, then windows of those (sample.h); of a long wave only its beginning, the longer the fewer there are.
+constexpr size_t kDetailedSteps = 4'000'000, kDetailedBytes = size_t{768} << 20, kStepsPerWave = 16384;
+constexpr uint64_t kTurns = 6;
 
 uint64_t vmem_of(const Wave& wave) {
   uint64_t total = 0;
@@ -56,16 +58,19 @@ void DispatchRecorder::finished(const WorkgroupContext& group) {
   const uint32_t xcc = uint32_t(group.index % device_.xccs), per_xcc = engines_per_xcc(device_);
   EngineCounts& engine = engines_[xcc * per_xcc + group.index / device_.xccs % per_xcc];
   const uint32_t waves = group.shape.waves(), items = group.shape.items();
+  uint64_t executed = 0, longest = 0;
   for (uint32_t i = 0; i < waves; ++i) {
     const Wave& wave = *group.waves[i];
     for (size_t c = 0; c < engine.classes.size(); ++c) engine.classes[c] += wave.counts[c];
     engine.executed += wave.executed;
-    executed_[xcc] += wave.executed;
+    executed += wave.executed;
+    longest = std::max(longest, wave.executed);
     vmem_[xcc] += vmem_of(wave);
     const uint32_t lanes = std::min<uint32_t>(kLanes, items - i * kLanes);
     if (lanes == kLanes) ++engine.full_waves;
     else ++engine.waves_by_lanes[lanes / 16];
   }
+  executed_[xcc].add(group.index / device_.xccs, executed, longest);
   engine.waves += waves;
   engine.items += items;
   ++engine.groups;
@@ -78,23 +83,73 @@ void DispatchRecorder::finished(const WorkgroupContext& group) {
   }
 }
 
+// How many XCDs ask for a line of memory that any of them asks for.
+double DispatchRecorder::shared_by() const {
+  std::unordered_map<uint64_t, uint32_t> seen;  // the XCDs of a line
+  for (const GroupTrace& group : groups_)
+    for (const WaveTrace& wave : group.waves)
+      wave.each_line([&](const MemHeader& header, uint64_t line) {
+        if (header.write || header.atomic || (line & kUncached)) return;
+        for (uint64_t half : {kLow, kHigh})
+          if (line & half) seen[(line & ~uint64_t(kLineFlags)) | half] |= 1u << group.index % device_.xccs;
+      });
+  uint64_t asked = 0;
+  for (const auto& [line, xccs] : seen) asked += uint64_t(__builtin_popcount(xccs));
+  return seen.empty() ? 1 : double(asked) / double(seen.size());
+}
+
 void DispatchRecorder::keep(GroupTrace group) {
-  for (const WaveTrace& wave : group.waves) cut_ |= wave.cut;
+  if (!simulated(group.index)) group.only_lines();
   steps_ += group.steps();
   bytes_ += group.bytes();
   groups_.push_back(std::move(group));
-  if (steps_ <= detailed_steps_ && bytes_ <= kDetailedBytes) return;
-  if (all_xccs_ && device_.xccs > 1) {
+  while (steps_ > detailed_steps_ || bytes_ > kDetailedBytes) {
+    const size_t before = steps_ + bytes_;
+    const bool first = all_xccs_ && device_.xccs > 1;
+    if (first) shared_by_ = shared_by();
+    else windows_.thin(groups_.back().index / device_.xccs + 1);
     all_xccs_ = false;
-    std::erase_if(groups_, [&](const GroupTrace& g) { return g.index % device_.xccs != 0; });
-    steps_ = bytes_ = 0;
-    for (const GroupTrace& g : groups_) {
-      steps_ += g.steps();
-      bytes_ += g.bytes();
-    }
-    return;
+    drop_unwanted();
+    if (!first && steps_ + bytes_ == before) return;  // one window alone is too much: no other is taken
   }
-  closed_ = true;
+}
+
+void DispatchRecorder::drop_unwanted() {
+  std::erase_if(groups_, [&](const GroupTrace& g) { return !recorded(g.index); });
+  for (GroupTrace& g : groups_)
+    if (!simulated(g.index)) g.only_lines();
+  steps_ = bytes_ = 0;
+  for (const GroupTrace& g : groups_) {
+    steps_ += g.steps();
+    bytes_ += g.bytes();
+  }
+}
+
+Estimate DispatchRecorder::estimate_of(uint32_t xcc, const SimulationInput& input, const XccResult& result) const {
+  std::vector<Sampled> groups;
+  for (const GroupTrace* g : input.groups[xcc])
+    groups.push_back({g->index / device_.xccs, g->begun, g->ended, g->steps()});
+  SimulatedPart part;
+  part.end = double(result.end);
+  part.exhausted = double(result.exhausted);
+  part.share = double(input.compute_units[xcc]) / cus_per_xcc(device_);
+  part.other_xccs = !all_xccs_ && device_.xccs > 1;
+  for (const CuCounts& cu : result.cus) {
+    part.waiting_cycles += double(cu.wait_any + cu.wait_inst);
+    part.wave_cycles += double(cu.wave_cycles);
+    part.wave_steps += cu.steps;
+  }
+  Estimate found = estimate(groups, windows_, executed_[xcc], part);
+  if (input.groups[xcc].size() == executed_[xcc].places() && !part.other_xccs) return found;
+  // XCDs that were not simulated have as much more to do as they ran instructions, and waves of their own.
+  const double own = double(std::max<uint64_t>(1, executed_[xcc].total()));
+  double most = 1;
+  if (part.other_xccs)
+    for (const Executed& other : executed_) most = std::max(most, double(other.total()) / own);
+  found = {found.cycles * most, found.error * most, found.started * most};
+  for (const Executed& other : executed_)
+    if (part.other_xccs || &other == &executed_[xcc]) outlast(found, other, part);
+  return found;
 }
 
 DispatchProfile DispatchRecorder::profile(unsigned threads) {
@@ -119,59 +174,68 @@ DispatchProfile DispatchRecorder::profile(unsigned threads) {
   input.groups.resize(xccs);
   input.compute_units.assign(xccs, cus);
   input.active_xccs = uint32_t(std::clamp<uint64_t>(launch_.group_count, 1, xccs));
-  for (const GroupTrace& group : groups_) input.groups[group.index % xccs].push_back(&group);
-  if (closed_ && !groups_.empty()) {
-    // Too few workgroups for every compute unit: as many as they fill.
+  std::vector<const GroupTrace*> before;
+  for (GroupTrace& group : groups_) {
+    if (group.waves.empty()) {
+      before.push_back(&group);
+      continue;
+    }
+    group.before = std::move(before);
+    before.clear();
+    input.groups[group.index % xccs].push_back(&group);
+  }
+  if (!windows_.whole() && !groups_.empty()) {
+    // Too few workgroups for every compute unit: as many as they fill as often as in the whole, or
+    // some times over, as the first turn, all started at once, is unlike the others.
     const uint64_t launched = (launch_.group_count + xccs - 1) / xccs;  // on this XCD
     const uint64_t on_a_cu = std::clamp<uint64_t>(launched / cus, 1, launch_.groups_per_cu);
+    const uint64_t turns = std::clamp<uint64_t>(launched / (on_a_cu * cus), 1, kTurns);
     for (uint32_t x = 0; x < xccs; ++x)
-      input.compute_units[x] = uint32_t(std::clamp<uint64_t>(input.groups[x].size() / on_a_cu, 1, cus));
+      // Not one too few: what does not fit would make another turn.
+      input.compute_units[x] =
+          uint32_t(std::clamp<uint64_t>((input.groups[x].size() + on_a_cu * turns - 1) / (on_a_cu * turns), 1, cus));
   }
   uint64_t kept = 0, everything = 0, simulated_xccs = 0;
   for (const GroupTrace& group : groups_) kept += group.steps();
   for (uint32_t x = 0; x < xccs; ++x) {
-    everything += executed_[x];
-    if (!input.groups[x].empty()) simulated_xccs += executed_[x];
+    everything += executed_[x].total();
+    if (!input.groups[x].empty()) simulated_xccs += executed_[x].total();
   }
   if (kept < everything) input.traffic_share = double(kept) / double(everything);
-  // Every XCD sees all pages, the first workgroups only the first of them.
+  // Every XCD sees all pages, the workgroups simulated only some of them.
   if (kept && kept < simulated_xccs) input.page_weight = double(simulated_xccs) / double(kept);
+  input.from_others = 1 - 1 / shared_by_;
   SimulationResult simulated = simulate(input, state_);
 
   DispatchProfile profile;
   CounterInput counting{.device = device_, .parameters = p, .engines = engines_, .simulation = simulated};
-  double longest = 0;
+  Estimate longest;
   uint64_t detailed = 0, executed = 0;
   for (uint32_t x = 0; x < xccs; ++x) {
     const uint32_t from = input.groups[x].empty() && !all_xccs_ ? 0 : x;
     const XccResult& result = simulated.xccs[from];
-    const double scale = result.steps ? double(executed_[x]) / double(result.steps) : 0;
+    const double total = double(executed_[x].total());
+    const double scale = result.steps ? total / double(result.steps) : 0;
     counting.source_xcc.push_back(from);
     counting.scale.push_back(scale);
     counting.memory_scale.push_back(result.vmem ? double(vmem_[x]) / double(result.vmem) : scale);
-    executed += executed_[x];
+    executed += executed_[x].total();
     if (from != x) continue;
     detailed += result.steps;
-    // The rest of the work at the rate of the part simulated, on all compute units.
-    const double share = double(input.compute_units[x]) / cus;
-    const double left = double(executed_[x]) * share - double(result.steps);
-    double cycles = double(result.end);
-    if (left > 0) {
-      const bool steady = !cut_ && result.exhausted && result.exhausted_steps * 2 > result.steps;
-      const double rate = steady ? double(result.exhausted_steps) / double(result.exhausted)
-                                 : double(result.steps) / double(std::max<uint64_t>(1, result.end));
-      cycles += left / rate;
-    }
-    longest = std::max(longest, cycles + double(result.write_back));
+    Estimate found = estimate_of(x, input, result);
+    // What the L2 holds at the end is that of the whole, by way of a part of the memory bandwidth.
+    found.cycles += double(result.write_back) * double(input.compute_units[x]) / cus;
+    if (found.cycles >= longest.cycles) longest = found;
     for (const CuCounts& cu : result.cus) profile.compute_units_used += cu.groups != 0;
   }
   if (!all_xccs_) profile.compute_units_used = uint32_t(std::min<uint64_t>(device_.compute_units, launch_.group_count));
   const double mhz = device_.clock_mhz;
   const double overhead = (p.launch_ns + p.finish_ns) * mhz / 1000.0;
-  profile.cycles = uint64_t(std::llround(longest + overhead));
+  profile.cycles = uint64_t(std::llround(longest.cycles + overhead));
   profile.clock_mhz = mhz;
   profile.duration_ns = uint64_t(std::llround(double(profile.cycles) * 1000.0 / mhz));
   profile.detailed_fraction = executed ? double(detailed) / double(executed) : 1;
+  profile.sampling_error = profile.cycles ? longest.error / double(profile.cycles) : 0;
   if (request.counters) {
     counting.cycles = profile.cycles;
     if (request.only) counting.only = std::span(request.only, request.only_count);
@@ -187,11 +251,16 @@ ClockTimes DispatchRecorder::clock_times(const DispatchProfile& profile) const {
   times.duration = profile.cycles;
   const uint64_t begin = uint64_t(state_.parameters.launch_ns) * device_.clock_mhz / 1000;
   for (const GroupTrace& group : groups_) {
+    if (group.waves.empty()) continue;
     ClockTimes::Group& out = times.groups.emplace_back();
     out.index = group.index;
+    // Windows were simulated one right after the other; in the whole they lie apart.
+    const double place = double(group.index) / double(launch_.group_count) * double(profile.cycles - begin);
+    const bool apart = !windows_.whole() && windows_.window(group.index / device_.xccs) > 0;
+    const uint64_t later = begin + uint64_t(apart ? std::max(0.0, place - double(group.begun)) : 0);
     for (const WaveTrace& wave : group.waves) {
       out.waves.push_back(std::move(wave.clocks));
-      for (uint64_t& cycle : out.waves.back()) cycle += begin;
+      for (uint64_t& cycle : out.waves.back()) cycle += later;
     }
   }
   return times;

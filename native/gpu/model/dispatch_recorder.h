@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "counters.h"
+#include "sample.h"
 #include "workgroup.h"
 
 namespace gpu {
@@ -22,7 +23,15 @@ class DispatchRecorder {
 
  private:
   void keep(GroupTrace group);
-  bool recorded(uint64_t index) const { return !closed_ && (all_xccs_ || index % device_.xccs == 0); }
+  bool simulated(uint64_t index) const {
+    return all_xccs_ || (index % device_.xccs == 0 && windows_.takes(index / device_.xccs));
+  }
+  bool recorded(uint64_t index) const {
+    return simulated(index) || (index % device_.xccs == 0 && windows_.precedes(index / device_.xccs));
+  }
+  void drop_unwanted();
+  double shared_by() const;
+  Estimate estimate_of(uint32_t xcc, const SimulationInput& input, const XccResult& result) const;
 
   const DeviceSpec& device_;
   DeviceState& state_;
@@ -31,12 +40,15 @@ class DispatchRecorder {
   const size_t detailed_steps_;
   StaticTable table_;
   std::vector<EngineCounts> engines_;
-  std::vector<uint64_t> executed_, vmem_;      // per XCD
+  std::vector<Executed> executed_;             // per XCD
+  std::vector<uint64_t> vmem_;                 // the same
+  Windows windows_;
   std::deque<GroupTrace> groups_;
   std::vector<std::pair<WorkgroupContext*, std::unique_ptr<GroupRecorder>>> open_;
   std::vector<std::unique_ptr<GroupRecorder>> spare_;
   size_t steps_ = 0, bytes_ = 0, steps_per_wave_ = 0;
-  bool all_xccs_ = true, closed_ = false, cut_ = false;
+  double shared_by_ = 1;
+  bool all_xccs_ = true;
 };
 
 }  // namespace gpu

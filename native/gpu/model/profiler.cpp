@@ -60,7 +60,8 @@ void tell(const rocm_perf_profiler& tool, const DispatchRequest& request, const 
                                .waves = waves.views.data(),
                                .wave_count = waves.views.size(),
                                .occupancy = profile.occupancy.data(),
-                               .occupancy_count = profile.occupancy.size()};
+                               .occupancy_count = profile.occupancy.size(),
+                               .sampling_error = profile.sampling_error};
   tool.done(&dispatch, &told, tool.user);
 }
 

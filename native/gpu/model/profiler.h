@@ -90,6 +90,7 @@ typedef struct rocm_perf_profile {
   size_t wave_count;
   const rocm_perf_occupancy* occupancy;
   size_t occupancy_count;
+  double sampling_error; /* standard error of the duration from simulating a part, as a share of it */
 } rocm_perf_profile;
 
 /* `want` is asked before each dispatch runs, on the thread that runs it; `done` hears of those it wanted

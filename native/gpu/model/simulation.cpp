@@ -31,7 +31,7 @@ class XccSimulation {
     source_.groups = input.groups[xcc];
     // Where some of the compute units are simulated they get their part of what is started.
     source_.launch_cycles = input.parameters.wave_launch_cycles / share_;
-    if (input.grid_walk) source_.walk_cycles = input.parameters.grid_walk_cycles / share_;
+    if (input.grid_walk) source_.walk_cycles = double(input.parameters.grid_walk_cycles) * input.active_xccs / share_;
     source_.engine_free.assign(engines_per_xcc(input.device), 0);
     // Workgroups go round the compute units: of few of them most units see none.
     const size_t needed = std::min<size_t>(input.compute_units[xcc], source_.groups.size());
@@ -46,7 +46,7 @@ class XccSimulation {
   }
 
   void run(uint64_t start, uint64_t end) {
-    memory.quantum(start, input_.active_xccs, share_);
+    memory.quantum(start, input_.active_xccs, share_, input_.from_others);
     for (auto& cu : cus)
       if (cu->next() < end) cu->run(end, source_);
     if (!exhausted && source_.next == source_.groups.size()) {

@@ -31,6 +31,7 @@ struct SimulationInput {
   uint32_t active_xccs = 1;             // sharing Infinity Cache and HBM, simulated or not
   double traffic_share = 1;             // of the dispatch's memory traffic, the part simulated
   double page_weight = 1;               // pages of the dispatch that a page seen stands for
+  double from_others = 0;               // of lines asked for, those that XCDs not simulated brought already
   bool grid_walk = false;               // the grid has rows: every XCD steps through all of it
   // With counters no cache keeps data from one dispatch to the next, and the instruction caches start empty:
   // vcopy counted on an MI300X has one miss in each of them in every launch, and its reads take longer beyond

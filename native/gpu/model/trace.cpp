@@ -94,7 +94,20 @@ size_t GroupTrace::steps() const {
 size_t GroupTrace::bytes() const {
   size_t total = 0;
   for (const WaveTrace& wave : waves) total += wave.steps.capacity() * 4 + wave.data.capacity() * 8;
-  return total;
+  return total + lines.capacity() * 8;
+}
+
+void GroupTrace::only_lines() {
+  for (const WaveTrace& wave : waves)
+    wave.each_line([&](const MemHeader& header, uint64_t line) {
+      const bool written = header.write || header.atomic;
+      lines.push_back((line & ~uint64_t(kLineFlags)) | (line & (kLow | kHigh | kUncached)) |
+                      (written ? uint64_t(kWritten) : 0));
+    });
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  lines.shrink_to_fit();
+  waves = {};
 }
 
 const Addresses::Place& Addresses::place(const Range& range) {

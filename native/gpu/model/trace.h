@@ -2,6 +2,7 @@
 // memory the cache lines and conflicts, worked out once while the addresses are at hand.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -62,6 +63,7 @@ enum LineFlag : uint64_t {
   kHighFull = 8,
   kUncached = 16,
   kHost = 32,
+  kWritten = 64,
   kLineFlags = 127
 };
 
@@ -87,10 +89,24 @@ struct WaveTrace {
   uint64_t valu_quads = 0;
   bool cut = false;              // longer than what was traced
   mutable std::vector<uint64_t> clocks;  // cycle of each reading of the clock, written by the simulation
+  // f(MemHeader, line and flags) for every line that the wave touches, in order.
+  template <class F>
+  void each_line(F f) const {
+    for (size_t i = 0; i < data.size();) {
+      const MemHeader header = std::bit_cast<MemHeader>(data[i++]);
+      for (uint32_t k = 0; k < header.lines; ++k) f(header, data[i++]);
+    }
+  }
 };
 
 struct GroupTrace {
   uint64_t index = 0;
+  mutable uint64_t begun = 0, ended = 0;  // cycles, written by the simulation
+  // Of a workgroup that is not simulated, the lines it leaves in the L2, kWritten among the flags; of
+  // one that is, those that come right before it.
+  std::vector<uint64_t> lines;
+  std::vector<const GroupTrace*> before;
+  void only_lines();
   std::vector<WaveTrace> waves;
   size_t steps() const;
   size_t bytes() const;

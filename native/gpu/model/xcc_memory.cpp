@@ -33,7 +33,8 @@ XccMemory::XccMemory(const DeviceSpec& device, const Parameters& p, const Sample
   }
 }
 
-void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share) {
+void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, double from_others) {
+  from_others_ = uint32_t(65536 * from_others);
   read_service_ = service_of(kLineBytes, parameters_.l2_channel_bytes_per_clock * share);
   write_service_ = service_of(kLineBytes, parameters_.l2_channel_write_bytes_per_clock * share);
   const double link = bytes_per_clock(parameters_.xcc_fabric_gbps, device_);
@@ -66,6 +67,20 @@ uint32_t XccMemory::entry_for(uint64_t line, uint32_t channel, bool& hit) {
   return found.at;
 }
 
+void XccMemory::warm(uint64_t line_and_flags) {
+  if (line_and_flags & kUncached) return;
+  const uint64_t line = line_and_flags & ~uint64_t(kLineFlags);
+  const TagCache::Found found = l2_.find(set_of(line, channel_of(line)), short_line(line));
+  if (!found.hit) {
+    l2_.place(found.at, short_line(line));
+    state_[found.at] = 0;
+    ready_[found.at] = 0;
+  }
+  const uint8_t halves = uint8_t(line_and_flags & 3);
+  if (!(line_and_flags & kWritten)) state_[found.at] |= parameters_.l1_request_bytes == kLineBytes ? 3 : halves;
+  else state_[found.at] |= uint8_t(halves * (kValidLow | kDirtyLow | kFullLow));
+}
+
 void XccMemory::evict(uint32_t at, uint32_t channel, bool end) {
   if (l2_.tag(at) == TagCache::kNone) return;
   const uint8_t state = state_[at];
@@ -94,7 +109,7 @@ uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t halves, uint32_t 
   const uint32_t tag = short_line(line), bytes = 64u * uint32_t(__builtin_popcount(halves));
   fabric.push_back({tag, halves});
   uint64_t extra = mall_pipe_.delay(time, mall_service_ * bytes / kLineBytes);
-  if (in_mall(tag)) {
+  if (in_mall(tag) || brought_by_another(tag)) {
     ++mall_hits;
     extra += parameters_.mall_latency - parameters_.l2_latency;
   } else {

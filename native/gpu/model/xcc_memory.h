@@ -54,7 +54,8 @@ class XccMemory {
   XccMemory(const DeviceSpec& device, const Parameters& parameters, const SampledCache* mall);
 
   // `share`: the part of the XCD's compute units that is simulated.
-  void quantum(uint64_t start, uint32_t active_xccs, double share);
+  // `from_others`: of lines it asks for first, those that XCDs not simulated have brought to the Infinity Cache.
+  void quantum(uint64_t start, uint32_t active_xccs, double share, double from_others);
   // A request of the L1 (128 or 64 bytes) or of an SQC (64 bytes); the cycle its data is back,
   // less the latency of a hit in the L1.
   uint64_t read(uint64_t line_and_flags, uint64_t time, uint32_t halves, bool scalar);
@@ -64,6 +65,8 @@ class XccMemory {
     if (mall_) mall_->prefetch(uint32_t(line / kLineBytes));
   }
   uint64_t write(uint64_t line_and_flags, uint64_t time);  // the cycle of the acknowledgement
+  // A workgroup that is not simulated touched the line: neither counted nor timed.
+  void warm(uint64_t line_and_flags);
   uint64_t atomic(uint64_t line_and_flags, uint64_t time, uint32_t lanes);
   uint64_t scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t time, uint32_t dwords);
   void scalar_write(uint32_t sqc, uint64_t line_and_flags, uint64_t time);
@@ -96,6 +99,8 @@ class XccMemory {
   }
   // When the page's address is known, of a request at `time`.
   uint64_t translated(uint64_t line, uint64_t time);
+  // The same lines in every run.
+  bool brought_by_another(uint32_t tag) const { return mall_ && (tag * 2654435761u) >> 16 < from_others_; }
   // What a request adds that goes to the host's memory, over a link with two lanes.
   uint64_t to_host(FluidPipe& lane, uint64_t time, uint32_t halves);
   uint64_t leave(uint32_t tag, uint32_t bytes);  // the time a write takes on its way out, 1/256 cycles
@@ -110,6 +115,7 @@ class XccMemory {
   std::vector<uint64_t> ready_;  // when a line being fetched is there
   std::vector<FluidPipe> channel_pipes_;
   std::vector<FluidPipe> scalar_pipes_;
+  uint32_t from_others_ = 0;  // of 65536 lines
   FluidPipe mall_pipe_, hbm_pipe_, host_in_, host_out_;
   uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, mall_write_service_ = 0, hbm_service_ = 0,
            host_service_ = 0;  // of 128 bytes

@@ -7,9 +7,10 @@ from rocm_perf_lab.schema.profile import ModelledError
 
 
 def modelled_error(error: ModelledError) -> str:
+    sampled = f"; simulated in part: +-{percent(error.sampling)} more" if error.sampling else ""
     if not error.validated:
-        return f"not known; {error.words}: {error.reason}"
+        return f"not known; {error.words}: {error.reason}{sampled}"
     return (
         f"typically {percent(error.typical)}, at worst {percent(error.worst)}; {error.words}: "
-        f"{error.rows} published times ({error.source})"
+        f"{error.rows} published times ({error.source}){sampled}"
     )

@@ -182,6 +182,11 @@ class ModelledError(Model):
     rows: int = Field(description="published times compared")
     source: str | None = Field(description="programs and device of those times")
     reason: str | None = Field(description="why there is no figure")
+    sampling: float | None = Field(
+        default=None,
+        description="standard error that comes on top, where a part was simulated and the rest "
+        "extrapolated from it (`detailed_fraction`); a share of the modelled time",
+    )
 
 
 class KernelProfile(Model):

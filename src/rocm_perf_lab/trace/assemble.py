@@ -74,6 +74,7 @@ class Raw:
     operators: Operators | None = None
     allocated_bytes: int | None = None
     detailed: Mapping[str, float] = field(default_factory=dict)
+    sampling_error: Mapping[str, float] = field(default_factory=dict)
     rocm_version: str | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -149,6 +150,7 @@ def assemble(raw: Raw) -> Trace:
         operators=raw.operators,
         allocated_bytes=raw.allocated_bytes,
         detailed=dict(raw.detailed),
+        sampling_error=dict(raw.sampling_error),
         rocm_version=raw.rocm_version,
         notes=tuple(dict.fromkeys(notes)),
     )

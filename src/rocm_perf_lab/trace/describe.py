@@ -70,12 +70,12 @@ def json_object(text: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def fractions(facts: Mapping[str, Any]) -> dict[str, float]:
+def fractions(facts: Mapping[str, Any], most: float = 1) -> dict[str, float]:
     """Kernel name -> a share; what is none is left out."""
     return {
         ordinary_text(name) or "": float(value)
         for name, value in facts.items()
-        if isinstance(value, (int, float)) and 0 <= value <= 1
+        if isinstance(value, (int, float)) and 0 <= value <= most and value < float("inf")
     }
 
 

@@ -94,6 +94,7 @@ def merge(traces: Sequence[Trace]) -> Trace:
             (t.allocated_bytes for t in traces if t.allocated_bytes is not None), default=None
         ),
         detailed={name: part for trace in traces for name, part in trace.detailed.items()},
+        sampling_error={n: share for trace in traces for n, share in trace.sampling_error.items()},
         rocm_version=versions.pop() if len(versions) == 1 else None,
         notes=tuple(dict.fromkeys(notes)),
     )

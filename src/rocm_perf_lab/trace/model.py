@@ -187,5 +187,7 @@ class Trace:
     operators: Operators | None = None
     allocated_bytes: int | None = None  # the most device memory held at once, where recorded
     detailed: Mapping[str, float] = field(default_factory=dict)  # kernel -> part simulated
+    # kernel -> standard error of its modelled time from simulating a part, as a share
+    sampling_error: Mapping[str, float] = field(default_factory=dict)
     rocm_version: str | None = None
     notes: tuple[str, ...] = ()  # what the reader mended, dropped or doubts, in sentences

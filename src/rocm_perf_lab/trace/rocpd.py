@@ -23,6 +23,7 @@ from rocm_perf_lab.trace.sqlite_file import Batch, SqliteFile
 
 VIRTUAL_TAG = "virtual"
 DETAILED_TAG = "detailed_fraction"  # of modelled kernels: name -> how much was simulated
+SAMPLING_TAG = "sampling_error"  # and the standard error of their time from that
 """rocpd_metadata tag by which a virtual GPU marks its recordings (value "true")."""
 
 REQUIRED = {
@@ -112,6 +113,7 @@ def _read_dataset(data: Dataset, path: Path) -> Raw:
             data, lambda ids: [i >= 0 and agents.items[i].kind == "GPU" for i in agents.index(ids)]
         ),
         detailed=fractions(json_object(metadata.get(DETAILED_TAG))),
+        sampling_error=fractions(json_object(metadata.get(SAMPLING_TAG)), most=float("inf")),
         rocm_version=metadata.get("rocm_version"),
         notes=data.notes,
     )

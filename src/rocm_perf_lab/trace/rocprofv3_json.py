@@ -84,6 +84,9 @@ def _read_process(tool: Object, path: Path) -> Trace:
             measured=_measured(tool, collected, dispatches["dispatch_id"]),
             virtual=_object(tool, "metadata").get("virtual") is True,
             detailed=fractions(_object(_object(tool, "metadata"), "detailed_fraction")),
+            sampling_error=fractions(
+                _object(_object(tool, "metadata"), "sampling_error"), most=float("inf")
+            ),
             notes=notes,
         )
     )

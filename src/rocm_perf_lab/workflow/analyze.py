@@ -147,6 +147,7 @@ def analyze_recording(
         serialised=serialised,
         modelled=modelled,
         detailed={name: part for t in traces for name, part in t.detailed.items()},
+        sampling_error={n: share for t in traces for n, share in t.sampling_error.items()},
         operators=operator_times(run),
         notes=_notes(traces, recording, times, [*notes, *gpu_notes], serialised),
     )

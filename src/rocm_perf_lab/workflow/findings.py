@@ -33,5 +33,6 @@ class Findings:
     serialised: bool  # times come from counter runs
     modelled: bool  # on a virtual GPU
     detailed: Mapping[str, float]  # by kernel name: how much of a modelled one was simulated
+    sampling_error: Mapping[str, float]  # the same: standard error of its time from that
     operators: tuple[OperatorTime, ...]
     notes: tuple[str, ...]

@@ -132,16 +132,17 @@ def _kernel(
         critical_path=_critical_path(on_graph, findings.serialised),
         bottleneck=_bottleneck(judged),
         detailed_fraction=findings.detailed.get(times.name),
-        modelled_error=_error(findings, kernel_error_class(judged, model_errors())),
+        modelled_error=_error(findings, times.name, kernel_error_class(judged, model_errors())),
         reasons=reasons,
     )
 
 
-def _error(findings: Findings, kind: ErrorClass) -> profile.ModelledError | None:
+def _error(findings: Findings, kernel: str, kind: ErrorClass) -> profile.ModelledError | None:
     if not findings.modelled:
         return None
     product = findings.gpu.product if findings.gpu else None
-    return profile.ModelledError.of(model_errors().of(kind, product))
+    sampling = findings.sampling_error.get(kernel)
+    return profile.ModelledError.of(model_errors().of(kind, product), sampling=sampling)
 
 
 def _run_error(findings: Findings, dominant: profile.KernelProfile) -> profile.ModelledError | None:
@@ -150,7 +151,7 @@ def _run_error(findings: Findings, dominant: profile.KernelProfile) -> profile.M
     launches = sum(k.dispatches for k in findings.times.kernels)
     run = findings.run_time.verdict.label if findings.run_time else None
     kind = run_error_class(dominant.modelled_error.kind, launches, run, model_errors())
-    return _error(findings, kind)
+    return _error(findings, dominant.kernel.name, kind)
 
 
 def _thread_trace(findings: Findings, dominant: str) -> thread_trace.ThreadTraceSummary | None:

@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.trace.rocpd import DETAILED_TAG
+from rocm_perf_lab.trace.rocpd import DETAILED_TAG, SAMPLING_TAG
 from rocm_perf_lab.trace.rocpd_writer import RocpdWriter
 from rocm_perf_lab.virtual.rocprofv3.options import ROCM_VERSION
 from rocm_perf_lab.virtual.rocprofv3.recording import Recording
@@ -21,6 +21,7 @@ def write(recording: Recording, path: Path, hostname: str) -> None:
         "rocm_version": ROCM_VERSION,
         "producer": f"rocm-perf-lab {__version__}, virtual GPU: times and counters are modelled",
         DETAILED_TAG: json.dumps(r.detailed),
+        SAMPLING_TAG: json.dumps(r.sampling_error),
     }
     with RocpdWriter(path, guid=guid(r), virtual=True, metadata=metadata) as db:
         db.process(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.trace.rocpd import DETAILED_TAG
+from rocm_perf_lab.trace.rocpd import DETAILED_TAG, SAMPLING_TAG
 from rocm_perf_lab.trace.rocpd_records import Dispatch
 from rocm_perf_lab.virtual.rocprofv3.recording import Recording
 
@@ -91,6 +91,7 @@ def _tool(r: Recording, hostname: str) -> Object:
             "node": {"hostname": hostname, "machine_id": "0" * 32},
             "virtual": True,
             DETAILED_TAG: r.detailed,
+            SAMPLING_TAG: r.sampling_error,
         },
         "agents": list(_agents(r)),
         "counters": [

@@ -72,6 +72,7 @@ class Outcome:
     clock_mhz: float
     detailed_fraction: float
     compute_units: int
+    sampling_error: float  # standard error of the duration, as a share, where a part was simulated
     # base name -> (xcc, shader engine, instance) -> value
     counters: dict[str, dict[tuple[int, int, int], float]]
 
@@ -261,4 +262,4 @@ def _outcome(r: dict[str, Any]) -> Outcome:
         name: {(xcc, engine, instance): value for xcc, engine, instance, value in rows}
         for name, rows in r.get("counters", {}).items()
     }
-    return Outcome(r["ns"], r["cycles"], r["mhz"], r["detail"], r["cus"], counters)
+    return Outcome(r["ns"], r["cycles"], r["mhz"], r["detail"], r["cus"], r["sampling"], counters)

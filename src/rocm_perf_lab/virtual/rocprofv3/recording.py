@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -201,13 +201,22 @@ class Recording:
     @cached_property
     def detailed(self) -> dict[str, float]:
         """Per kernel, how much of its time was simulated; the rest is extrapolated from it."""
+        return self._by_kernel(lambda outcome: outcome.detailed_fraction)
+
+    @cached_property
+    def sampling_error(self) -> dict[str, float]:
+        """Per kernel, the standard error of its time from that. Launches err alike: it adds up."""
+        return self._by_kernel(lambda outcome: outcome.sampling_error)
+
+    def _by_kernel(self, share: Callable[[Outcome], float]) -> dict[str, float]:
+        """The mean of a share of each launch, by their time."""
         whole: dict[str, int] = {}
         seen: dict[str, float] = {}
         for span in self.line.launches:
             outcome = self.log.outcomes[span.launch.number]
             name = self.kernels[span.launch.kernel].display
             whole[name] = whole.get(name, 0) + outcome.duration_ns
-            seen[name] = seen.get(name, 0.0) + outcome.duration_ns * outcome.detailed_fraction
+            seen[name] = seen.get(name, 0.0) + outcome.duration_ns * share(outcome)
         return {name: seen[name] / total for name, total in sorted(whole.items()) if total}
 
     def _fills(self) -> Iterator[Dispatch]:
