@@ -365,15 +365,15 @@ def on_the_virtual_gpu(command: str, metric: str, timeout_s: float = LIMIT_S) ->
 
 @pytest.mark.parametrize(
     ("metric", "expected"),
-    # x and y are read once; a lane takes four elements.
-    [("fabric_read_bytes", 2 * 4 * 65536), ("SQ_WAVES", 65536 / 4 / 64)],
+    # x and y are read once, beside code and arguments; a lane takes one element.
+    [("fabric_read_bytes", 2 * 4 * 65536), ("SQ_WAVES", 65536 / 64)],
 )
 def test_any_number_of_a_profile_can_be_made_small(
     saxpy: Path, metric: str, expected: float
 ) -> None:
     found = on_the_virtual_gpu(f"{saxpy} -n 65536", metric)
     assert found.reason is None
-    assert found.samples_ms == pytest.approx((expected,), rel=0.02)
+    assert found.samples_ms == pytest.approx((expected,), rel=0.03)
 
 
 def test_a_program_that_outlives_its_limit_is_a_timeout(saxpy: Path, tmp_path: Path) -> None:
