@@ -63,10 +63,10 @@ def known(device: str) -> str:
 def published_of(device: str) -> dict[str, dict[str, Any]]:
     """Probes of which a value is published for the device: none for some devices."""
     probes = published()["probes"]
-    if device in ALIKE:
-        return {n: e for n, e in probes.items() if device in e.get("devices", ALIKE)}
     own = published()["devices"].get(device, {})
-    return {name: {**probes.get(name, {}), **entry} for name, entry in own.items()}
+    shared = probes if device in ALIKE else {}
+    names = [n for n, e in shared.items() if n in own or device in e.get("devices", ALIKE)]
+    return {n: {**probes.get(n, {}), **own.get(n, {})} for n in dict.fromkeys([*names, *own])}
 
 
 def compare(text: str, device: str) -> list[Compared]:
