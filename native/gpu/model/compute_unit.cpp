@@ -438,7 +438,7 @@ inline ComputeUnit::Issue ComputeUnit::lds_access(const Step& step) {
   const uint64_t conflicts = header.lds_conflicts * uint64_t(parameters_.lds_conflict_millicycles) / 1000;
   lds_issue_[wave.simd] = issue + std::max<uint64_t>(parameters_.lds_instruction_cycles,
                                                      header.lds_conflicts ? parameters_.lds_instruction_base + conflicts
-                                                                          : header.lds_passes * 4u);
+                                                                          : header.lds_passes * uint64_t{4});
   const uint64_t begin = std::max(issue, lds_free_);
   lds_free_ = begin + header.lds_passes + conflicts;
   const uint64_t done = begin + until_wait(parameters_.lds_latency) + header.lds_passes -
@@ -455,7 +455,7 @@ inline ComputeUnit::Issue ComputeUnit::branch(const Step& step) {
   const StaticInst& s = step.inst;
   const uint64_t issue = std::max(step.now, branch_free_[wave.simd]);
   branch_free_[wave.simd] = issue + kQuad;
-  const bool taken = wave.step != wave.steps_end && table_[*wave.step & ~kHasData].pc != s.pc + 4u * s.words;
+  const bool taken = wave.step != wave.steps_end && table_[*wave.step & ~kHasData].pc != s.pc + uint64_t{4} * s.words;
   const uint64_t duration = taken ? parameters_.branch_taken_cycles : parameters_.branch_not_taken_cycles;
   ++counts.active_misc;
   return {issue, issue + duration, taken ? kJump : kNext, duration};

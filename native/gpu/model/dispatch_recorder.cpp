@@ -56,7 +56,7 @@ Observer* DispatchRecorder::begin(WorkgroupContext& group) {
 
 void DispatchRecorder::finished(const WorkgroupContext& group) {
   const uint32_t xcc = uint32_t(group.index % device_.xccs), per_xcc = engines_per_xcc(device_);
-  EngineCounts& engine = engines_[xcc * per_xcc + group.index / device_.xccs % per_xcc];
+  EngineCounts& engine = engines_[size_t{xcc} * per_xcc + group.index / device_.xccs % per_xcc];
   const uint32_t waves = group.shape.waves(), items = group.shape.items();
   uint64_t executed = 0, longest = 0;
   for (uint32_t i = 0; i < waves; ++i) {
@@ -152,15 +152,13 @@ Estimate DispatchRecorder::estimate_of(uint32_t xcc, const SimulationInput& inpu
   return found;
 }
 
-DispatchProfile DispatchRecorder::profile(unsigned threads) {
-  const ProfileRequest& request = request_;
-  const Parameters& p = state_.parameters;
-  SimulationInput input{.device = device_, .parameters = p, .table = table_};
+SimulationInput DispatchRecorder::simulation_input(unsigned threads) {
+  SimulationInput input{.device = device_, .parameters = state_.parameters, .table = table_};
   input.threads = threads;
-  input.counting = request.counters;
+  input.counting = request_.counters;
   input.grid_walk = launch_.groups[1] > 1 || launch_.groups[2] > 1;
-  input.att = request.att;
-  input.att_select = request.att_select;
+  input.att = request_.att;
+  input.att_select = request_.att_select;
   Residency& r = input.residency;
   const residency::Limits& limits = *residency::find(device_.architecture);
   r.waves_per_simd = launch_.waves_per_simd;
@@ -205,8 +203,15 @@ DispatchProfile DispatchRecorder::profile(unsigned threads) {
   // Every XCD sees all pages, the workgroups simulated only some of them.
   if (kept && kept < simulated_xccs) input.page_weight = double(simulated_xccs) / double(kept);
   input.from_others = 1 - 1 / shared_by_;
-  SimulationResult simulated = simulate(input, state_);
+  return input;
+}
 
+DispatchProfile DispatchRecorder::profile(unsigned threads) {
+  const ProfileRequest& request = request_;
+  const Parameters& p = state_.parameters;
+  const uint32_t xccs = device_.xccs, cus = cus_per_xcc(device_);
+  const SimulationInput input = simulation_input(threads);
+  SimulationResult simulated = simulate(input, state_);
   DispatchProfile profile;
   CounterInput counting{.device = device_, .parameters = p, .engines = engines_, .simulation = simulated};
   Estimate longest;

@@ -32,6 +32,7 @@ class DispatchRecorder {
   void drop_unwanted();
   double shared_by() const;
   Estimate estimate_of(uint32_t xcc, const SimulationInput& input, const XccResult& result) const;
+  SimulationInput simulation_input(unsigned threads);
 
   const DeviceSpec& device_;
   DeviceState& state_;

@@ -126,7 +126,8 @@ uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t halves, uint32_t 
 uint64_t XccMemory::translated(uint64_t line, uint64_t time) {
   const uint64_t page = line / kPageBytes;
   // Arrays lie powers of two apart.
-  Page& recent = recent_pages_[uint32_t(page) * 0x9e3779b1u / (~0u / recent_pages_.size() + 1)];
+  const uint32_t spread = uint32_t(page) * 0x9e3779b1u;
+  Page& recent = recent_pages_[spread / (~0u / recent_pages_.size() + 1)];
   if (recent.page != page) {
     const bool held = pages_.holds(uint32_t(page));
     pages_.enter(uint32_t(page), 3, page_weight_);
@@ -289,7 +290,7 @@ uint64_t XccMemory::fetch(uint32_t sqc, uint64_t pc, uint64_t time) {
   cache.tags.place(found.at, uint32_t(line));
   uint64_t back = time;
   for (uint32_t i = 0; i < parameters_.icache_requests_per_miss; ++i) {
-    const uint64_t at = line * parameters_.icache_line_bytes + i * 64, half = at & 64 ? kHigh : kLow;
+    const uint64_t at = line * parameters_.icache_line_bytes + uint64_t{i} * 64, half = at & 64 ? kHigh : kLow;
     const uint64_t there = read((at & ~uint64_t(127)) | half, time, uint32_t(half), true);
     if (i * 64 < parameters_.icache_line_bytes) back = std::max(back, there);
   }
