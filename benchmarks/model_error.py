@@ -1,7 +1,8 @@
 """How far the models' kernel times are from the published ones of an MI300A.
 
     python benchmarks/model_error.py [--times FILE] [--smallest N] [--largest N] [--programs a,b]
-    python benchmarks/model_error.py --write     # every row; then python docs/generate.py
+    python benchmarks/model_error.py --write     # every row and probe; then python docs/generate.py
+    python benchmarks/model_error.py --write-probes
 
 `rocm-perf device validate --times FILE` for a part of the rows, with the errors by program and by
 class of arch/data/virtual/errors.toml. --write puts the figures there, and the tables into
@@ -20,10 +21,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ERRORS = "src/rocm_perf_lab/arch/data/virtual/errors.toml"
+DEVICES = ("virtual:mi300x", "virtual:mi300a", "virtual:mi210", "virtual:mi250x")
 sys.path.insert(0, str(ROOT / "src"))
 
 import model_tables  # noqa: E402
+from rocm_perf_lab.validate.probes import run_probes  # noqa: E402
 from rocm_perf_lab.validate.times import NAMES, rows, run_rows, summary  # noqa: E402
+
+
+def write_probes() -> None:
+    compared = {device: run_probes(device) for device in DEVICES}
+    page = ROOT / "docs/virtual-model.md"
+    page.write_text(model_tables.probes(page.read_text("utf-8"), compared), "utf-8")
 
 
 def main() -> int:
@@ -35,7 +44,12 @@ def main() -> int:
     parser.add_argument("--programs", default=",".join(NAMES))
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--write", action="store_true", help="every row, into docs and errors.toml")
+    parser.add_argument("--write-probes", action="store_true", help="the table of probes alone")
     arguments = parser.parse_args()
+    if arguments.write or arguments.write_probes:
+        write_probes()
+    if arguments.write_probes:
+        return 0
     if not arguments.times.is_file():
         print(f"no published times at {arguments.times}: name them with --times", file=sys.stderr)
         return 4

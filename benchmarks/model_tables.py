@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from rocm_perf_lab.validate.probes import Compared
 from rocm_perf_lab.validate.times import NAMES, Result
 
 SECTION = "### Kernel times, MI300A\n"
 _BY_PROGRAM = re.compile(r"(\| program \|.*\n\|[-|]+\n)((?:\|.*\n)+)")
+_BY_PROBE = re.compile(r"(\| device \| probe \|.*\n\|[-|]+\n)((?:\|.*\n)*)")
 _BY_ROW = re.compile(r"(\| kernel \|.*\n\|[-|]+\n)((?:\|.*\n)+)")
 
 
@@ -38,6 +40,23 @@ def page(text: str, results: Sequence[Result], totals: Mapping[str, Mapping[str,
     if not (first and second):
         raise SystemExit("docs/virtual-model.md lacks a table of kernel times")
     return before + mark + after
+
+
+def probes(text: str, compared: Mapping[str, Sequence[Compared]]) -> str:
+    """docs/virtual-model.md with the table of what probes measured on each device."""
+    rows = [_probe(device, line) for device, lines in compared.items() for line in lines]
+    made, tables = _BY_PROBE.subn(lambda match: match[1] + "".join(rows), text, count=1)
+    if not tables:
+        raise SystemExit("docs/virtual-model.md lacks the table of probes")
+    return made
+
+
+def _probe(device: str, line: Compared) -> str:
+    measured = " to ".join(f"{value:,g}" for value in line.measured)
+    what = f"{line.words}, {line.unit}"
+    return (
+        f"| `{device}` | {what} | {measured} | {line.modelled:,.4g} | {100 * line.error:+.1f} % |\n"
+    )
 
 
 def label(result: Result) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.validate.probes import Compared
 from rocm_perf_lab.validate.times import Result, summary
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -76,3 +77,12 @@ def test_a_page_without_the_rows_is_said() -> None:
         model_tables.page(PAGE, shown_results()[1:], {})
     with pytest.raises(SystemExit, match="no section"):
         model_tables.page("nothing", [], {})
+
+
+def test_the_table_of_probes_is_written_anew() -> None:
+    line = Compared("hbm", "latency, HBM", "cycles", (890.0, 900.0), 909.0, 0.05, "somewhere")
+    made = model_tables.probes(PAGE, {"virtual:mi300x": [line]})
+    assert "| `virtual:mi300x` | latency, HBM, cycles | 890 to 900 | 909 | +1.0 % |\n\n" in made
+    assert model_tables.probes(made, {"virtual:mi300x": [line]}) == made
+    with pytest.raises(SystemExit, match="table of probes"):
+        model_tables.probes("nothing", {})
