@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.recording import group
+from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.workflow import Choices, Documents, analyze_recording
 
 

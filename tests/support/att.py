@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rocm_perf_lab.trace import att, att_writer
-from rocm_perf_lab.trace.att_model import AttTrace
+from rocm_perf_lab.trace.att_trace import AttTrace
 from rocm_perf_lab.trace.att_writer import CodeLine, Content, Wave
 
 # Texts with the category the hardware gives them.

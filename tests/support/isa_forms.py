@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.virtual.isa.model import WIDTH, Op
+from rocm_perf_lab.virtual.isa.op import WIDTH, Op
 from rocm_perf_lab.virtual.isa.table import all_ops
 from support.isa_machine import LANES, assemble_all, edges
 from support.isa_saturate import saturated, saturates

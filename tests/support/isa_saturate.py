@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.virtual.isa.model import Op
+from rocm_perf_lab.virtual.isa.op import Op
 
 Words = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.int64]

@@ -24,7 +24,7 @@ from rocm_perf_lab.analyze.counters import JoinedCounters
 from rocm_perf_lab.arch.counters import base_name
 from rocm_perf_lab.trace.assemble import Measured, Raw, assemble
 from rocm_perf_lab.trace.columns import MISSING
-from rocm_perf_lab.trace.model import Agent, FloatColumn, KernelSymbol, Process, Source, Trace
+from rocm_perf_lab.trace.trace import Agent, FloatColumn, KernelSymbol, Process, Source, Trace
 
 MI300X = Agent(
     process=0,

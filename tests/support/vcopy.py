@@ -6,7 +6,7 @@ import csv
 from collections import defaultdict
 from dataclasses import replace
 
-from rocm_perf_lab.trace.model import Agent, Trace
+from rocm_perf_lab.trace.trace import Agent, Trace
 from support.recorded_data import recorded
 from support.traces import MI300X, TraceBuilder
 

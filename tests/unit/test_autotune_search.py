@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.autotune import polynomial, space
 from rocm_perf_lab.autotune.evaluation import Evaluation, Measurement, best_of, contenders
-from rocm_perf_lab.autotune.kernel_model import KernelModel
+from rocm_perf_lab.autotune.gaussian_process import GaussianProcess
 from rocm_perf_lab.autotune.search import STRATEGIES, Plan, Search, Suggestion
 from rocm_perf_lab.autotune.space import Configuration, Space
 
@@ -135,14 +135,14 @@ def test_leave_one_out_is_what_refitting_without_each_row_gives() -> None:
     rng = np.random.default_rng(1)
     x = rng.random((30, 3))
     y = np.exp(x[:, 0]) + x[:, 1] * x[:, 2] + 0.05 * rng.random(30)
-    model = KernelModel(np.random.default_rng(0)).fit(x, y)
+    model = GaussianProcess(np.random.default_rng(0)).fit(x, y)
     predicted, true = model.out_of_sample()
     assert np.allclose(true, y, atol=1e-5)
     theta = model.theta
     assert theta is not None
     for i in (0, 7, 29):
         rest = np.delete(np.arange(30), i)
-        again = KernelModel(np.random.default_rng(0), theta=theta, fitted_on=10**9)
+        again = GaussianProcess(np.random.default_rng(0), theta=theta, fitted_on=10**9)
         # The same centre and scale, so that only the row is missing.
         again._mean, again._scale = model._mean, model._scale
         again._x = x[rest]

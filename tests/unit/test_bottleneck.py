@@ -21,7 +21,7 @@ from rocm_perf_lab.analyze.thread_trace import summarize
 from rocm_perf_lab.arch import gpu
 from rocm_perf_lab.cli import main as cli
 from rocm_perf_lab.trace.att_writer import Content
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 from support import vcopy
 from support.att import code, wave, written
 from support.traces import Counters, TraceBuilder

@@ -27,7 +27,7 @@ from rocm_perf_lab.arch.counters import (
 from rocm_perf_lab.arch.formula import Formula, UndefinedError
 from rocm_perf_lab.arch.load import files
 from rocm_perf_lab.trace.merge import merge
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 from support.traces import Counters, TraceBuilder, per_dispatch
 
 GPU = gpu("gfx942")

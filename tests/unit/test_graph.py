@@ -13,7 +13,7 @@ import pytest
 
 from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph, build_and_solve
 from rocm_perf_lab.analyze.graph.calls import Role, role
-from rocm_perf_lab.analyze.graph.model import Kind
+from rocm_perf_lab.analyze.graph.edges import Kind
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance, to_json
 from rocm_perf_lab.schema.dag import DagDocument, to_document
 from rocm_perf_lab.trace.merge import merge

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from rocm_perf_lab.analyze.graph import DagFinding, build_and_solve, solve, what_if
 from rocm_perf_lab.analyze.graph.columns import NONE, Timeline, Union, latest_in_group
+from rocm_perf_lab.analyze.graph.edges import Kind
 from rocm_perf_lab.analyze.graph.graph import Graph, build
-from rocm_perf_lab.analyze.graph.model import Kind
 from rocm_perf_lab.analyze.graph.operations import Operations, operations
 from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, faster, slack
 from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 from support.traces import TraceBuilder
 
 CALLS = (

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.virtual.isa.model import Op
+from rocm_perf_lab.virtual.isa.op import Op
 from rocm_perf_lab.virtual.isa.table import all_ops, vop3_code
 from support.isa_machine import assemble_all, assembler, disassemble, need_library
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rocm_perf_lab.virtual.isa.model import WIDTH, Op
+from rocm_perf_lab.virtual.isa.op import WIDTH, Op
 from support.isa_forms import (
     Form,
     Words,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pytest
 
 from rocm_perf_lab.virtual.isa.matrix import matrix_ops
-from rocm_perf_lab.virtual.isa.model import Op
+from rocm_perf_lab.virtual.isa.op import Op
 from support.isa_machine import LANES, Machine, assemble_all
 
 Array = npt.NDArray[Any]

@@ -15,7 +15,7 @@ from rocm_perf_lab.analyze.occupancy import of_kernel
 from rocm_perf_lab.arch import gpu, occupancy
 from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.codeobject.kernels import Kernel
-from rocm_perf_lab.trace.model import KernelSymbol
+from rocm_perf_lab.trace.trace import KernelSymbol
 from rocm_perf_lab.workflow.disasm import occupancy_of
 
 MI300X = gpu("gfx942")

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.rocpd_writer import Call, Dispatch, RocpdWriter, Value
+from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.trace.vgpr import true_counts
 
 GUID = "0000aaaa-0000-0000-0000-000000000001"

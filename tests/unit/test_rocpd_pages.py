@@ -14,9 +14,9 @@ import pytest
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace import pages, sqlite_file
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.rocpd_writer import Call, Dispatch, RocpdWriter, Value
+from rocm_perf_lab.trace.trace import Trace
 from support.spoilt_rocpd import damaged, loosened, sample, statements, survives, tables
 
 pytest.importorskip("numba")

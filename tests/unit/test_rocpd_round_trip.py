@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.rocpd_schema import LEVELS
 from rocm_perf_lab.trace.rocpd_writer import (
@@ -24,6 +23,7 @@ from rocm_perf_lab.trace.rocpd_writer import (
     RocpdWriter,
     Value,
 )
+from rocm_perf_lab.trace.trace import Trace
 
 GPU, CPU = 4, 0
 KERNELS = {11: "gemm(float*, int)", 12: "reduce<64>(double*)", 13: "fill"}

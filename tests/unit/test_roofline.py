@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rocm_perf_lab.analyze.counters import join
 from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding, roofline
 from rocm_perf_lab.arch import gpu
-from rocm_perf_lab.arch.model import CeilingKind
+from rocm_perf_lab.arch.gpu import CeilingKind
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance, to_json
 from rocm_perf_lab.schema.roofline import RooflineDocument, to_document
 from support import vcopy

@@ -10,7 +10,7 @@ from rocm_perf_lab.analyze.graph import build_and_solve
 from rocm_perf_lab.analyze.graph import timeline as module
 from rocm_perf_lab.analyze.graph.finding import Blocks, Timeline
 from rocm_perf_lab.analyze.graph.gaps import CAUSES
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 from support.traces import TraceBuilder
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.recording import group
+from rocm_perf_lab.trace.trace import Trace
 from support.recorded_data import recorded
 from support.rocprofv3_json import dispatch, tool
 

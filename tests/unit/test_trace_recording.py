@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.trace.merge import merge
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.recording import group
+from rocm_perf_lab.trace.trace import Trace
 from support.traces import TraceBuilder, check_trace
 
 

@@ -17,9 +17,9 @@ from rocm_perf_lab.arch.load import gpu as architecture
 from rocm_perf_lab.collect.run_folder import label_of
 from rocm_perf_lab.trace.att_writer import Content
 from rocm_perf_lab.trace.merge import merge
-from rocm_perf_lab.trace.model import KernelSymbol, Trace
 from rocm_perf_lab.trace.rocpd import read_rocpd
 from rocm_perf_lab.trace.rocpd_writer import Dispatch, RocpdWriter
+from rocm_perf_lab.trace.trace import KernelSymbol, Trace
 from rocm_perf_lab.trace.triton_log import named, parameters_of, plain_name
 from support.att import code, wave, written
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.trace.model import IndexColumn, Trace
+from rocm_perf_lab.trace.trace import IndexColumn, Trace
 
 BoolColumn = npt.NDArray[np.bool_]
 

@@ -17,7 +17,7 @@ import numpy as np
 from rocm_perf_lab.analyze.align import BoolColumn, align
 from rocm_perf_lab.analyze.keys import KernelKey, kernel_keys
 from rocm_perf_lab.arch.counters import base_name, block_of
-from rocm_perf_lab.trace.model import IndexColumn, Trace
+from rocm_perf_lab.trace.trace import IndexColumn, Trace
 
 # Counters no dispatch leaves at zero: where one does, its block was not counting.
 NEVER_ZERO = frozenset(

@@ -15,10 +15,10 @@ from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.analyze.rules import rule_set
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.analyze.triton_advice import advice
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.trace.library_code import told
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 TRACE = "kernel trace"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.trace.model import IndexColumn, Trace
+from rocm_perf_lab.trace.trace import IndexColumn, Trace
 
 
 @dataclass(frozen=True, order=True)

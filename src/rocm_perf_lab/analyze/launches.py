@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rocm_perf_lab.analyze.graph.columns import Union
 from rocm_perf_lab.analyze.kernel_class import kernel_class
-from rocm_perf_lab.trace.model import IndexColumn, Trace
+from rocm_perf_lab.trace.trace import IndexColumn, Trace
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from rocm_perf_lab.analyze.metrics import KernelMetrics
 from rocm_perf_lab.arch.counters import metric_set
-from rocm_perf_lab.arch.model import Gpu, Quantity
+from rocm_perf_lab.arch.gpu import Gpu, Quantity
 
 # More than a peak by this much is impossible, not fast.
 OVER_PEAK = 0.05

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rocm_perf_lab.analyze.counters import KernelCounters, PassReadings
 from rocm_perf_lab.arch.counters import WITNESS, Check, Metric, block_of, metric_set
 from rocm_perf_lab.arch.formula import Formula, UndefinedError
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 
 # Counts that must not exceed others may do so by this much: passes are runs of their own.
 SLACK = 0.01

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.analyze.metrics import Value
 from rocm_perf_lab.analyze.roofline import KernelRoofline
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy
 
 # Group, metric, title; the order of the table.

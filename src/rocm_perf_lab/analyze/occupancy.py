@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rocm_perf_lab.analyze.keys import possible
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
-from rocm_perf_lab.trace.model import KernelSymbol
+from rocm_perf_lab.trace.trace import KernelSymbol
 
 
 def of_kernel(

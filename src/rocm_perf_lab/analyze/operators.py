@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.trace.columns import MISSING, positions
-from rocm_perf_lab.trace.model import IndexColumn, IntColumn, Operators, Trace
+from rocm_perf_lab.trace.trace import IndexColumn, IntColumn, Operators, Trace
 
 NO_OPERATOR = "(no operator)"  # the runtime call that launched it stands before it, if known
 

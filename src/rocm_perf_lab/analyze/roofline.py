@@ -18,7 +18,7 @@ from rocm_perf_lab.analyze.counters import JoinedCounters, KernelCounters
 from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.memory_levels import OVER_PEAK, Level, Position, memory_levels
 from rocm_perf_lab.analyze.metrics import KernelMetrics, Value, evaluate
-from rocm_perf_lab.arch.model import (
+from rocm_perf_lab.arch.gpu import (
     COMPUTE_PIPES,
     MFMA_PIPES,
     VALU_PIPES,

@@ -14,7 +14,7 @@ import numpy as np
 from rocm_perf_lab.analyze.graph import DagFinding
 from rocm_perf_lab.analyze.kernel_class import kernel_class
 from rocm_perf_lab.analyze.rules import Confidence, RunLabel, rule_set
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 # The parts in the order they are listed: name, causes of the critical path it is made of, words.
 PARTS: tuple[tuple[str, tuple[str, ...], str], ...] = (

@@ -19,7 +19,7 @@ from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.analyze.keys import kernel_keys
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.statistics import coefficient_of_variation, mean_interval95
-from rocm_perf_lab.trace.model import Agent, KernelSymbol, Trace
+from rocm_perf_lab.trace.trace import Agent, KernelSymbol, Trace
 
 # What makes a kernel the dominant one: its part of the critical path (its total time where there
 # is no path), its total time, or its longest single dispatch.

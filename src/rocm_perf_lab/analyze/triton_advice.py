@@ -12,7 +12,7 @@ from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.analyze.thread_trace.finding import Access
 from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.trace.library_code import told
-from rocm_perf_lab.trace.model import KernelSymbol
+from rocm_perf_lab.trace.trace import KernelSymbol
 from rocm_perf_lab.trace.triton_log import parameters_of
 
 _ENOUGH_WORKGROUPS = 1024

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rocm_perf_lab.arch.counters import metric_set, metric_sets
+from rocm_perf_lab.arch.gpu import COMPUTE_PIPES, KINDS, MEMORY_LEVELS
 from rocm_perf_lab.arch.load import files, products, wave_limits
-from rocm_perf_lab.arch.model import COMPUTE_PIPES, KINDS, MEMORY_LEVELS
 
 UNITS = frozenset(
     {

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from rocm_perf_lab.arch.model import (
+from rocm_perf_lab.arch.gpu import (
     COMPUTE_PIPES,
     MFMA_PIPES,
     VALU_PIPES,
@@ -24,7 +24,7 @@ from rocm_perf_lab.arch.model import (
     WaveLimits,
 )
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.trace.model import Agent
+from rocm_perf_lab.trace.trace import Agent
 
 if sys.version_info >= (3, 11):
     import tomllib

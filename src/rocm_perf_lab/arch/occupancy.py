@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from rocm_perf_lab.arch.model import Gpu, WaveLimits
+from rocm_perf_lab.arch.gpu import Gpu, WaveLimits
 
 RESOURCES = ("vgpr", "sgpr", "lds", "workgroup")
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from rocm_perf_lab.arch.gpu import Gpu, Quantity
 from rocm_perf_lab.arch.load import best_sustained
-from rocm_perf_lab.arch.model import Gpu, Quantity
 
 NAME = "roofline.csv"
 _COLUMNS = {

@@ -1,6 +1,6 @@
 """Static features of configurations: what is known before anything runs.
 
-`coordinates` is the geometry the kernel model and the local search measure distance in;
+`coordinates` is the geometry the Gaussian process and the local search measure distance in;
 `polynomial_features` is the wider, named set of the degree-2 model.
 """
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from rocm_perf_lab.autotune import polynomial
 from rocm_perf_lab.autotune.features import Matrix, coordinates, polynomial_features
-from rocm_perf_lab.autotune.kernel_model import KernelModel
+from rocm_perf_lab.autotune.gaussian_process import GaussianProcess
 from rocm_perf_lab.autotune.neighbours import Neighbours, Rows
 from rocm_perf_lab.autotune.space import Space
 
@@ -34,7 +34,7 @@ STRATEGIES = ("auto", "seed-predict-confirm", "kernel", "local", "polynomial", "
 PRUNING = ("auto", "seed-predict-confirm", "polynomial")  # those that listen to the polynomial
 
 RANKS = 0.5  # cross-validated rank correlation from which a model may prune
-_POOL = 2000  # candidates the kernel model looks at, besides those near the leaders
+_POOL = 2000  # candidates the Gaussian process looks at, besides those near the leaders
 _SINGLY = 100  # measured: from here on batches grow with the square of what has been measured,
 _GROWTH = 0.1  # up to this share of it
 _FLOOR = 0.1  # least weight of a member
@@ -85,7 +85,7 @@ class Search:
         self.coordinates = coordinates(self.space)
         self.neighbours = Neighbours(self.space, self.coordinates)
         self.polynomial: polynomial.Polynomial | None = None
-        self.kernel = KernelModel(self.rng)
+        self.kernel = GaussianProcess(self.rng)
         self._static: Matrix | None = None
         self._asked = np.zeros(self.space.size, dtype=bool)
         self._log_time: dict[int, float] = {}

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import scratch
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.load import gpu as architecture
-from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.arch.occupancy import occupancy
 from rocm_perf_lab.autotune import space as spaces
 from rocm_perf_lab.autotune.job import parse_budget

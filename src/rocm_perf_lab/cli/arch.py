@@ -10,7 +10,7 @@ import typer
 
 from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.check import check as find_problems
-from rocm_perf_lab.arch.model import Gpu, Quantity
+from rocm_perf_lab.arch.gpu import Gpu, Quantity
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Json
 from rocm_perf_lab.errors import GateFailed, UsageError

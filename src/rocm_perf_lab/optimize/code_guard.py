@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel
 from rocm_perf_lab.schema.optimize import KernelResources

@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.load import gpu as gpu_of
-from rocm_perf_lab.arch.model import Gpu
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError, UsageError
 from rocm_perf_lab.optimize import find_source, measure

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.replay.session import RunResult, abba
 from rocm_perf_lab.statistics import (
     GateResult,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.codeobject.kernels import read_code_object
 from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.optimize import result_check

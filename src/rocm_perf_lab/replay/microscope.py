@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab import workflow
-from rocm_perf_lab.arch.model import CeilingKind
+from rocm_perf_lab.arch.gpu import CeilingKind
 from rocm_perf_lab.collect import run_folder
 from rocm_perf_lab.collect.process import python
 from rocm_perf_lab.replay.format import find_capture, open_capture

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.analyze.rules import Condition, Confidence, Label, Rule, RuleSet, RunLabel
-from rocm_perf_lab.arch.model import Gpu, Quantity, WaveLimits
+from rocm_perf_lab.arch.gpu import Gpu, Quantity, WaveLimits
 from rocm_perf_lab.schema.common import Model, Versioned
 
 

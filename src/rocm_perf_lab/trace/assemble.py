@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rocm_perf_lab.trace.columns import MISSING, dense
-from rocm_perf_lab.trace.model import (
+from rocm_perf_lab.trace.trace import (
     Agent,
     Copies,
     Counter,

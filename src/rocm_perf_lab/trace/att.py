@@ -16,7 +16,7 @@ import numpy as np
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace import att_json as js
-from rocm_perf_lab.trace.att_model import (
+from rocm_perf_lab.trace.att_trace import (
     NOT_RECORDED,
     AttFolder,
     AttTrace,

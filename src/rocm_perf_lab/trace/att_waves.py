@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.trace import att_json as js
-from rocm_perf_lab.trace.att_model import (
+from rocm_perf_lab.trace.att_trace import (
     Instructions,
     IntColumn,
     States,

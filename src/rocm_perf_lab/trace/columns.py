@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.trace.model import IntColumn
+from rocm_perf_lab.trace.trace import IntColumn
 
 MISSING = int(np.iinfo(np.int64).min)
 """Stands for NULL in a raw integer column; readers turn it into -1 or drop the row."""

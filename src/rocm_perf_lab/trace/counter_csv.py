@@ -22,8 +22,8 @@ from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.assemble import Columns, Measured, Raw, assemble
 from rocm_perf_lab.trace.columns import MISSING, as_integer, as_real
 from rocm_perf_lab.trace.describe import kernel_name, kernel_symbol, number
-from rocm_perf_lab.trace.model import Agent, IntColumn, KernelSymbol, Process, Source, Trace
 from rocm_perf_lab.trace.sqlite_file import reason
+from rocm_perf_lab.trace.trace import Agent, IntColumn, KernelSymbol, Process, Source, Trace
 
 _ALIASES = {
     "dispatch_id": "dispatch index",

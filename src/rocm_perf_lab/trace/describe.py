@@ -10,7 +10,7 @@ from typing import Any
 
 from rocm_perf_lab.trace import vgpr
 from rocm_perf_lab.trace.columns import MISSING, as_integer, ordinary_text
-from rocm_perf_lab.trace.model import KernelSymbol
+from rocm_perf_lab.trace.trace import KernelSymbol
 
 _KD = re.compile(r"(\.kd| \(\.kd\)| \[clone \.kd\])$")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rocm_perf_lab.trace.model import IntColumn, Trace
+from rocm_perf_lab.trace.trace import IntColumn, Trace
 
 # A trace this much of which stands in another is the same recording.
 _SAME_SHARE = 0.5

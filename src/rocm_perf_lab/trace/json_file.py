@@ -13,9 +13,9 @@ from typing import Any
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.kineto import looks_like_kineto, read_kineto
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.rocprofv3_json import read_rocprofv3
 from rocm_perf_lab.trace.sqlite_file import reason
+from rocm_perf_lab.trace.trace import Trace
 
 GZIP = b"\x1f\x8b"
 _LARGEST = 1 << 31

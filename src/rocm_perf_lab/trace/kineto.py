@@ -19,7 +19,7 @@ from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.assemble import Raw, assemble
 from rocm_perf_lab.trace.columns import MISSING, as_integer, as_real, ordinary_text
 from rocm_perf_lab.trace.describe import kernel_name, number
-from rocm_perf_lab.trace.model import (
+from rocm_perf_lab.trace.trace import (
     Agent,
     IntColumn,
     KernelSymbol,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rocm_perf_lab.trace.model import (
+from rocm_perf_lab.trace.trace import (
     Agent,
     Copies,
     Counter,

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.trace.columns import MISSING
-from rocm_perf_lab.trace.model import FloatColumn, IntColumn
+from rocm_perf_lab.trace.trace import FloatColumn, IntColumn
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 # Runs that have this much of their kernels in common are of one program, whatever its command.
 _COMMON = 0.5

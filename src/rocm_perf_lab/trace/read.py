@@ -13,9 +13,9 @@ from typing import BinaryIO
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.counter_csv import looks_like_table, read_csv
 from rocm_perf_lab.trace.json_file import GZIP, read_json
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.rocpd import read_rocpd
 from rocm_perf_lab.trace.sqlite_file import MAGIC, check_regular, reason
+from rocm_perf_lab.trace.trace import Trace
 
 _CHUNK = 1 << 20
 

@@ -24,7 +24,7 @@ from itertools import chain
 
 from rocm_perf_lab.trace.duplicates import once
 from rocm_perf_lab.trace.merge import merge
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 
 @dataclass(frozen=True)

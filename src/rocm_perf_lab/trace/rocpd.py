@@ -17,9 +17,9 @@ from rocm_perf_lab.trace import handles, rocpd_info
 from rocm_perf_lab.trace.assemble import Columns, Measured, Raw, assemble
 from rocm_perf_lab.trace.columns import MISSING, int_column, ordinary_text, positions, ranks
 from rocm_perf_lab.trace.describe import fractions, json_object
-from rocm_perf_lab.trace.model import Agent, FloatColumn, IntColumn, Source, Trace
 from rocm_perf_lab.trace.rocpd_dataset import PREFIX, Dataset, datasets, joined
 from rocm_perf_lab.trace.sqlite_file import Batch, SqliteFile
+from rocm_perf_lab.trace.trace import Agent, FloatColumn, IntColumn, Source, Trace
 
 VIRTUAL_TAG = "virtual"
 DETAILED_TAG = "detailed_fraction"  # of modelled kernels: name -> how much was simulated

@@ -16,8 +16,8 @@ import numpy as np
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.assemble import Columns
 from rocm_perf_lab.trace.columns import MISSING
-from rocm_perf_lab.trace.model import IntColumn
 from rocm_perf_lab.trace.sqlite_file import Batch, SqliteFile, Table, quoted
+from rocm_perf_lab.trace.trace import IntColumn
 
 Result = TypeVar("Result")
 

@@ -16,8 +16,8 @@ from rocm_perf_lab.trace.describe import (
     number,
     unknown_kernel,
 )
-from rocm_perf_lab.trace.model import Agent, IntColumn, KernelSymbol, Process
 from rocm_perf_lab.trace.rocpd_dataset import Dataset
+from rocm_perf_lab.trace.trace import Agent, IntColumn, KernelSymbol, Process
 
 T = TypeVar("T")
 

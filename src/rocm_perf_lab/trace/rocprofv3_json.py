@@ -25,7 +25,7 @@ from rocm_perf_lab.trace.describe import (
     number,
     unknown_kernel,
 )
-from rocm_perf_lab.trace.model import Agent, IntColumn, KernelSymbol, Process, Source, Trace
+from rocm_perf_lab.trace.trace import Agent, IntColumn, KernelSymbol, Process, Source, Trace
 
 ROOT = "rocprofiler-sdk-tool"
 _KINDS = {1: "CPU", 2: "GPU", 3: "NIC"}

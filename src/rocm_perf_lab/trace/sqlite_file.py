@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.columns import MISSING, int_column, ordinary_text, real_column
-from rocm_perf_lab.trace.model import FloatColumn, IntColumn
 from rocm_perf_lab.trace.pages import Pages, UnusualTableError, request_for
+from rocm_perf_lab.trace.trace import FloatColumn, IntColumn
 
 MAGIC = b"SQLite format 3\0"
 _BATCH = 16384

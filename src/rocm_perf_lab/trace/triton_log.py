@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 VARIABLE = "ROCM_PERF_TRITON_LOG"
 # Options left at what the compiler chose say nothing.

@@ -11,8 +11,8 @@ from importlib import resources
 from pathlib import Path
 
 from rocm_perf_lab.errors import MissingTool, PerfLabError
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
+from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.virtual import device_specs, native
 
 

@@ -15,7 +15,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from rocm_perf_lab.virtual.isa.model import ARCHES
+from rocm_perf_lab.virtual.isa.op import ARCHES
 from rocm_perf_lab.virtual.isa.table import all_ops
 
 FOLDER = Path(__file__).resolve().parent.parent / "arch" / "data" / "virtual"

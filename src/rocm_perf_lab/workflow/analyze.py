@@ -16,14 +16,14 @@ from rocm_perf_lab.analyze.roofline import roofline
 from rocm_perf_lab.analyze.run_time import where_the_time_goes
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch import load, roofline_csv
-from rocm_perf_lab.arch.model import CeilingKind, Gpu
+from rocm_perf_lab.arch.gpu import CeilingKind, Gpu
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace import att as att_reader
 from rocm_perf_lab.trace.describe import kernel_name
-from rocm_perf_lab.trace.model import Agent, Trace
 from rocm_perf_lab.trace.programs import one_program
 from rocm_perf_lab.trace.recording import Recording, group
+from rocm_perf_lab.trace.trace import Agent, Trace
 from rocm_perf_lab.workflow.documents import Documents, thread_trace_documents, to_documents
 from rocm_perf_lab.workflow.findings import SERIALISED, Findings
 from rocm_perf_lab.workflow.inputs import holds_thread_traces, holds_traces, read_inputs

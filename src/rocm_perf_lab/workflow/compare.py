@@ -23,9 +23,9 @@ from rocm_perf_lab.schema import comparison as schema
 from rocm_perf_lab.schema.common import DeviceInfo, InputFile, Provenance
 from rocm_perf_lab.schema.profile import KernelProfile
 from rocm_perf_lab.statistics import DEFAULT_CONFIDENCE, DEFAULT_MIN_SPEEDUP, Column
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.recording import group
 from rocm_perf_lab.trace.timings import looks_like_timings, read_timings
+from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.workflow.analyze import Choices, analyze_recording
 from rocm_perf_lab.workflow.inputs import read_inputs
 from rocm_perf_lab.workflow.load import load_documents, timing_traces

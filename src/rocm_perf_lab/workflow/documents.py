@@ -9,7 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.analyze.metrics_table import table
 from rocm_perf_lab.analyze.runtime import Stability
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.schema import analysis, dag, profile, roofline, thread_trace, timeline
 from rocm_perf_lab.schema.common import Document, Provenance, to_json

@@ -17,7 +17,7 @@ from rocm_perf_lab.report.exports.chrome import chrome
 from rocm_perf_lab.report.exports.perfetto import perfetto
 from rocm_perf_lab.report.exports.slices import Slice
 from rocm_perf_lab.report.exports.speedscope import folded, speedscope
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.workflow.analyze import representative
 from rocm_perf_lab.workflow.load import Opened, timing_runs
 

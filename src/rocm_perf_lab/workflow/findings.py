@@ -12,8 +12,8 @@ from rocm_perf_lab.analyze.roofline import RooflineFinding
 from rocm_perf_lab.analyze.run_time import RunTime
 from rocm_perf_lab.analyze.runtime import Runtime
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
-from rocm_perf_lab.arch.model import Gpu
-from rocm_perf_lab.trace.model import Agent
+from rocm_perf_lab.arch.gpu import Gpu
+from rocm_perf_lab.trace.trace import Agent
 
 SERIALISED = "only counter runs were given, and counting serialises dispatches"
 NOT_RUN = "this kernel did not run in the run that was analysed"

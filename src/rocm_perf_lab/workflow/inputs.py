@@ -8,8 +8,8 @@ from pathlib import Path
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace import att as att_reader
 from rocm_perf_lab.trace.duplicates import by_content
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
+from rocm_perf_lab.trace.trace import Trace
 
 # What is looked for in a folder, best first; the first kind that holds a dispatch is taken.
 _PATTERNS = (

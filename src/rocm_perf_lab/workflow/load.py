@@ -18,8 +18,8 @@ from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.schema.roofline import RooflineDocument
 from rocm_perf_lab.schema.thread_trace import ThreadTraceDocument
 from rocm_perf_lab.schema.timeline import TimelineDocument
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.recording import group
+from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.workflow.analyze import analyze_files
 from rocm_perf_lab.workflow.documents import Documents
 from rocm_perf_lab.workflow.inputs import read_inputs

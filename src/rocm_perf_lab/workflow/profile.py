@@ -19,9 +19,9 @@ from rocm_perf_lab.device.target import Target, choose
 from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace.merge import merge
-from rocm_perf_lab.trace.model import Trace
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.recording import Recording
+from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.trace.triton_log import VARIABLE, named, plain_name
 from rocm_perf_lab.workflow.analyze import (
     Choices,

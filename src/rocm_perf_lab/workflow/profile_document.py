@@ -14,12 +14,12 @@ from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.run_time import PARTS, RunTime
 from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.model_error import ErrorClass, model_errors
 from rocm_perf_lab.schema import analysis, profile, roofline, thread_trace
 from rocm_perf_lab.schema.common import Provenance
 from rocm_perf_lab.schema.occupancy import Occupancy, to_occupancy
-from rocm_perf_lab.trace.model import Agent
+from rocm_perf_lab.trace.trace import Agent
 from rocm_perf_lab.workflow.findings import NOT_RUN, SERIALISED, Findings
 from rocm_perf_lab.workflow.provenance import gpu_name
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.schema.common import DeviceInfo, InputFile, Provenance
-from rocm_perf_lab.trace.model import Agent, Source, Trace
+from rocm_perf_lab.trace.trace import Agent, Source, Trace
 
 _SECRET = re.compile(r"(token|secret|passw|api[-_]?key|credential)", re.IGNORECASE)
 _HIDDEN = "***"

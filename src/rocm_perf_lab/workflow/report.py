@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocm_perf_lab.analyze.occupancy_curves import Curve, Use, curves
 from rocm_perf_lab.arch import load
-from rocm_perf_lab.arch.model import Gpu
+from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.report.run_page import Pages, render
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument

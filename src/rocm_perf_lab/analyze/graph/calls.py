@@ -8,9 +8,9 @@ from enum import IntEnum
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import NONE, Timeline, dense, stable_order
-from rocm_perf_lab.analyze.graph.model import Bools, Index, Ints, Small
+from rocm_perf_lab.analyze.graph.edges import Bools, Index, Ints, Small
 from rocm_perf_lab.analyze.graph.operations import Operations
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 
 class Role(IntEnum):

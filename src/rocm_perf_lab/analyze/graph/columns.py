@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.analyze.graph.model import Ints
+from rocm_perf_lab.analyze.graph.edges import Ints
 
 NONE = -1
 

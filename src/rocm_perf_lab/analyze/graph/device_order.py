@@ -16,7 +16,7 @@ from rocm_perf_lab.analyze.graph.columns import (
     previous_in_group,
     stable_order,
 )
-from rocm_perf_lab.analyze.graph.model import (
+from rocm_perf_lab.analyze.graph.edges import (
     NEVER,
     SEAM_NS,
     Bools,

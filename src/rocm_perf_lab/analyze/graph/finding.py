@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rocm_perf_lab.analyze.graph.model import Ints
+from rocm_perf_lab.analyze.graph.edges import Ints
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import Union
+from rocm_perf_lab.analyze.graph.edges import Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.graph import Graph
-from rocm_perf_lab.analyze.graph.model import Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.operations import Operations
 
 COPIES, HOST, LAUNCH, SYNC, DEPENDENCY, UNKNOWN = (

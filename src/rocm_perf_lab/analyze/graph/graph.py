@@ -21,11 +21,11 @@ from rocm_perf_lab.analyze.graph.device_order import (
     queue_order,
     stream_order,
 )
+from rocm_perf_lab.analyze.graph.edges import NEVER, SEAM_NS, Edges, Index, Ints, Kind, join
 from rocm_perf_lab.analyze.graph.host_order import Returns
 from rocm_perf_lab.analyze.graph.lags import Nodes, estimate, inferred
-from rocm_perf_lab.analyze.graph.model import NEVER, SEAM_NS, Edges, Index, Ints, Kind, join
 from rocm_perf_lab.analyze.graph.operations import Operations
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 STRICT_KINDS = (Kind.EVENT, Kind.LEGACY_DEFAULT_STREAM)
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rocm_perf_lab.analyze.graph.model import Ints
+from rocm_perf_lab.analyze.graph.edges import Ints
 from rocm_perf_lab.analyze.graph.operations import Operations
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 MOST_THREADS = 8
 # HSA's own calls lie inside these; PyTorch built for CUDA has the others' names.

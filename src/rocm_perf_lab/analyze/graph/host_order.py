@@ -9,7 +9,7 @@ import numpy as np
 from rocm_perf_lab.analyze.graph.calls import Calls, Role
 from rocm_perf_lab.analyze.graph.columns import NONE, Timeline
 from rocm_perf_lab.analyze.graph.device_order import Frontier
-from rocm_perf_lab.analyze.graph.model import (
+from rocm_perf_lab.analyze.graph.edges import (
     CLOCK_SKEW_NS,
     ORIGIN,
     Bools,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import stable_order
+from rocm_perf_lab.analyze.graph.edges import Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.finding import (
     DagFinding,
     DeviceTime,
@@ -14,14 +15,13 @@ from rocm_perf_lab.analyze.graph.finding import (
 )
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, LAUNCH, UNKNOWN, Gaps, gaps
 from rocm_perf_lab.analyze.graph.graph import Graph, build
-from rocm_perf_lab.analyze.graph.model import Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.operations import Operations, operations
 from rocm_perf_lab.analyze.graph.path import Path, host_intervals, runs, walk
 from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, slack
 from rocm_perf_lab.analyze.graph.timeline import timeline
 from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS, Scenarios, unchanged
 from rocm_perf_lab.analyze.operators import NO_OPERATOR, self_times
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 TOP_OPERATORS = 20
 DEVICE_ONLY = "device-only graph: no host calls were recorded, so gaps have no known cause"

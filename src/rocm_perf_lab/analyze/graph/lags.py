@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import NONE, Timeline
-from rocm_perf_lab.analyze.graph.model import (
+from rocm_perf_lab.analyze.graph.edges import (
     LATENCIES,
     LOW_QUANTILE,
     NEVER,

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.analyze.graph.columns import NONE
-from rocm_perf_lab.analyze.graph.model import Bools, Index, Ints
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.analyze.graph.edges import Bools, Index, Ints
+from rocm_perf_lab.trace.trace import Trace
 
 UNKNOWN = "(unknown kernel)"
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import Union
+from rocm_perf_lab.analyze.graph.edges import Ints, Kind
 from rocm_perf_lab.analyze.graph.finding import PathRun
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, split
 from rocm_perf_lab.analyze.graph.graph import Graph
-from rocm_perf_lab.analyze.graph.model import Ints, Kind
 from rocm_perf_lab.analyze.graph.operations import Operations
 
 SHOWN_RUNS = 100  # at each end of a path that has more than twice as many

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from rocm_perf_lab.analyze.graph.edges import Ints
 from rocm_perf_lab.analyze.graph.graph import build
-from rocm_perf_lab.analyze.graph.model import Ints
 from rocm_perf_lab.analyze.graph.operations import Operations, operations
 from rocm_perf_lab.analyze.graph.solve import critical_path
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 
 def path_operations(run: Trace) -> tuple[Operations, Ints]:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import stable_order
+from rocm_perf_lab.analyze.graph.edges import NEVER, ORIGIN, Index, Ints
 from rocm_perf_lab.analyze.graph.graph import Graph
-from rocm_perf_lab.analyze.graph.model import NEVER, ORIGIN, Index, Ints
 
 WORTH_COMPILING = 5_000_000  # edge visits: a second or two of plain Python
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rocm_perf_lab.analyze.graph.edges import Bools, Ints
 from rocm_perf_lab.analyze.graph.finding import Blocks, Lane, Timeline
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, split
 from rocm_perf_lab.analyze.graph.graph import Graph
 from rocm_perf_lab.analyze.graph.host_lanes import host_calls
-from rocm_perf_lab.analyze.graph.model import Bools, Ints
 from rocm_perf_lab.analyze.graph.operations import Operations
 from rocm_perf_lab.analyze.graph.path import Path
-from rocm_perf_lab.trace.model import Trace
+from rocm_perf_lab.trace.trace import Trace
 
 MOST_BLOCKS = 4000  # over all lanes
 MOST_PATH_BLOCKS = 1500

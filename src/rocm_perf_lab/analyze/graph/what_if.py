@@ -14,9 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from rocm_perf_lab.analyze.graph.edges import ORIGIN, Confidence, Ints
 from rocm_perf_lab.analyze.graph.finding import WhatIf
 from rocm_perf_lab.analyze.graph.graph import Graph
-from rocm_perf_lab.analyze.graph.model import ORIGIN, Confidence, Ints
 from rocm_perf_lab.analyze.graph.solve import Solver, faster
 
 SPEEDUPS: tuple[float | None, ...] = (1.25, 2.0, None)  # the last: taken out

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.trace.att_model import ByteColumn
+from rocm_perf_lab.trace.att_trace import ByteColumn
 
 # Order is the order of the published tables.
 CLASSES = (

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rocm_perf_lab.analyze.thread_trace.residency import EngineOccupancy, WaveDurations
 from rocm_perf_lab.analyze.thread_trace.sums import Agreement, Sums
-from rocm_perf_lab.trace.att_model import IntColumn
+from rocm_perf_lab.trace.att_trace import IntColumn
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.trace.att_model import AttTrace, IntColumn, OccupancyEvents
+from rocm_perf_lab.trace.att_trace import AttTrace, IntColumn, OccupancyEvents
 
 STATE_NAMES = ("EMPTY", "IDLE", "EXEC", "WAIT", "STALL")
 EXEC = 2

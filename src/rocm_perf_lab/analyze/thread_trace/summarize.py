@@ -17,7 +17,7 @@ from rocm_perf_lab.analyze.thread_trace.finding import (
 )
 from rocm_perf_lab.analyze.thread_trace.spent import Spent, causes, is_gfx9, lost_cycles
 from rocm_perf_lab.analyze.thread_trace.sums import Agreement, Placed, Sums
-from rocm_perf_lab.trace.att_model import AttTrace, Code
+from rocm_perf_lab.trace.att_trace import AttTrace, Code
 from rocm_perf_lab.trace.library_code import own_place
 
 NO_WAVE = (

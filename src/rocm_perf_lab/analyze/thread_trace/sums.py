@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.trace.att_model import NOT_RECORDED, AttTrace, Code, IntColumn, StatsCsv
+from rocm_perf_lab.trace.att_trace import NOT_RECORDED, AttTrace, Code, IntColumn, StatsCsv
 
 _NEVER = np.iinfo(np.int64).min
 

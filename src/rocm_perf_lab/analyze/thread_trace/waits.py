@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from rocm_perf_lab.analyze.thread_trace import classes
 from rocm_perf_lab.analyze.thread_trace.sums import Placed, rows_of_lines
-from rocm_perf_lab.trace.att_model import AttTrace, IntColumn
+from rocm_perf_lab.trace.att_trace import AttTrace, IntColumn
 
 _COUNTERS = {
     9: ("vmcnt", "lgkmcnt", "expcnt"),

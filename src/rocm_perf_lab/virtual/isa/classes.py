@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from rocm_perf_lab.virtual.isa.model import Op
+from rocm_perf_lab.virtual.isa.op import Op
 
 CLASSES = (
     "VALU",

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from rocm_perf_lab.virtual.isa.classes import COUNTERS, instruction_class
-from rocm_perf_lab.virtual.isa.model import ARCHES, Op
+from rocm_perf_lab.virtual.isa.op import ARCHES, Op
 from rocm_perf_lab.virtual.isa.table import ENCODINGS, all_ops
 
 _SUBJECT = {

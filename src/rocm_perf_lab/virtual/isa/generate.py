@@ -21,7 +21,7 @@ from rocm_perf_lab.virtual.isa.classes import (
     matrix_class,
     unit,
 )
-from rocm_perf_lab.virtual.isa.model import ARCHES, WIDTH, Op
+from rocm_perf_lab.virtual.isa.op import ARCHES, WIDTH, Op
 from rocm_perf_lab.virtual.isa.table import CODES, ENCODINGS, all_ops, vop3_code
 
 PARTS = 8

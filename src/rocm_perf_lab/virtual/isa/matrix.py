@@ -7,7 +7,7 @@ of gfx90a and gfx942 differ for the same opcode.
 # ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
-from rocm_perf_lab.virtual.isa.model import Op
+from rocm_perf_lab.virtual.isa.op import Op
 
 # code, arches, M, N, K, blocks, A type, B type, D type
 _MFMA = """

@@ -3,7 +3,7 @@
 # ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
-from rocm_perf_lab.virtual.isa.model import Op, rows
+from rocm_perf_lab.virtual.isa.op import Op, rows
 
 # Read-modify-write bodies over the old value m and the data x (y: second data): the new value.
 _ATOMICS_32 = {

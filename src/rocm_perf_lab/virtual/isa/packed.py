@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocm_perf_lab.virtual.isa.model import Op, rows
+from rocm_perf_lab.virtual.isa.op import Op, rows
 
 # In xNx2 types the body is the result of one half, applied to both.
 _VOP3P = """

@@ -6,7 +6,7 @@ Bodies are C++ statements over the sources a, b (k: the 16-bit immediate), the r
 # ruff: noqa: E501 - a row of a table is one line
 from __future__ import annotations
 
-from rocm_perf_lab.virtual.isa.model import Op, rows
+from rocm_perf_lab.virtual.isa.op import Op, rows
 
 _BITWISE = {
     "and": "a & b", "or": "a | b", "xor": "a ^ b", "andn2": "a & ~b", "orn2": "a | ~b",

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from rocm_perf_lab.virtual.isa.matrix import matrix_ops
 from rocm_perf_lab.virtual.isa.memory import memory_ops
-from rocm_perf_lab.virtual.isa.model import Op
+from rocm_perf_lab.virtual.isa.op import Op
 from rocm_perf_lab.virtual.isa.packed import packed_ops
 from rocm_perf_lab.virtual.isa.scalar import scalar_ops
 from rocm_perf_lab.virtual.isa.vector import vector_ops

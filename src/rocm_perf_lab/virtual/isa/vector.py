@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocm_perf_lab.virtual.isa.model import Op, rows
+from rocm_perf_lab.virtual.isa.op import Op, rows
 
 _VOP2 = """
 0  v_cndmask_b32 b32: b32 b32 mask :: :: kind=cndmask

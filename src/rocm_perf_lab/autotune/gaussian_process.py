@@ -22,7 +22,7 @@ _BLOCK = 128
 
 
 @dataclass
-class KernelModel:
+class GaussianProcess:
     rng: np.random.Generator
     theta: Matrix | None = None  # log scales, then logit of the noise share
     fitted_on: int = 0
@@ -37,7 +37,7 @@ class KernelModel:
     def nugget(self) -> float:
         return 0.5 if self.theta is None else float(1 / (1 + np.exp(-self.theta[-1])))
 
-    def fit(self, x: Matrix, y: Matrix) -> KernelModel:
+    def fit(self, x: Matrix, y: Matrix) -> GaussianProcess:
         self._mean, self._scale = float(y.mean()), float(y.std()) + 1e-12
         target = (y - self._mean) / self._scale
         if self.theta is None or len(y) >= _REFIT_GROWTH * self.fitted_on:

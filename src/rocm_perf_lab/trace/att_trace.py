@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.trace.model import IndexColumn, IntColumn
+from rocm_perf_lab.trace.trace import IndexColumn, IntColumn
 
 ByteColumn = npt.NDArray[np.int8]
 BoolColumn = npt.NDArray[np.bool_]
