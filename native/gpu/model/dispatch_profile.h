@@ -25,6 +25,8 @@ using AttOccupancy = rocm_perf_occupancy;
 
 inline bool anything(const ProfileRequest& request) { return request.timing || request.counters || request.att; }
 
+enum WaveState : uint8_t { kIdle = 1, kExec = 2, kWaiting = 3, kStalled = 4 };  // of an AttState
+
 struct AttWait {
   uint64_t pc;
   std::vector<uint64_t> waited_for;
