@@ -12,7 +12,6 @@ from rocm_perf_lab.arch.gpu import Gpu, Quantity
 
 # More than a peak by this much is impossible, not fast.
 OVER_PEAK = 0.05
-LEVELS = ("fabric", "hbm", "l2", "l1", "lds")
 WORDS = {
     "fabric": "fabric",
     "hbm": "HBM",
@@ -52,40 +51,40 @@ class Level:
     hbm_share: tuple[float, float] | None = None
 
 
-def memory_levels(
-    metrics: KernelMetrics,
-    gpu: Gpu,
-    ceilings: Mapping[str, Quantity],
-    seconds: float,
-    flops: float | None,
-    compute_seconds: float | None,
-    roof: float | None,
-    footprint: int | None,
-) -> dict[str, Level]:
+@dataclass(frozen=True)
+class Roofs:
+    """What a kernel is held against: its GPU, the ceilings that count, and the most device memory
+    the program held at once, where that is known."""
+
+    gpu: Gpu
+    ceilings: Mapping[str, Quantity]
+    footprint: int | None
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a dispatch computes, and how long it takes."""
+
+    seconds: float
+    flops: float | None
+    compute_seconds: float | None  # the least time the arithmetic needs
+    roof: float | None  # GFLOP/s that this mix of types can reach
+
+
+def memory_levels(metrics: KernelMetrics, work: Work, roofs: Roofs) -> dict[str, Level]:
     """Every level's traffic of one kernel, against its ceilings."""
-    levels = {}
-    for name in LEVELS:
-        if name == "hbm":
-            continue
-        amount = _amount(name, metrics)
-        fabric = name == "fabric"
-        served, note = _served_by(amount.total, gpu, footprint) if fabric else (name, None)
-        levels[name] = _level(
-            name, served, amount, note, gpu, ceilings, seconds, flops, compute_seconds, roof
-        )
-    fabric_level = replace(
-        levels["fabric"], hbm_share=_hbm_share(levels["fabric"].bytes, gpu, footprint)
-    )
-    levels["fabric"] = fabric_level
-    if "mall" in gpu.datasheet:
+    fabric = _level("fabric", metrics, work, roofs)
+    fabric = replace(fabric, hbm_share=_hbm_share(fabric.bytes, roofs))
+    if "mall" in roofs.gpu.datasheet:
         reason = (
             "counters end at the fabric: how much of its traffic the Infinity Cache served is not "
             "counted"
         )
         hbm = Level("hbm", reason=reason)
     else:
-        hbm = replace(fabric_level, name="hbm")
-    return {name: hbm if name == "hbm" else levels[name] for name in LEVELS}
+        hbm = replace(fabric, name="hbm")
+    inner = {name: _level(name, metrics, work, roofs) for name in ("l2", "l1", "lds")}
+    return {"fabric": fabric, "hbm": hbm, **inner}
 
 
 @dataclass(frozen=True)
@@ -94,6 +93,9 @@ class _Amount:
     read: float | None
     write: float | None
     reason: str | None
+
+    def gbps(self, seconds: float) -> float | None:
+        return self.total / seconds / 1e9 if self.total is not None and seconds > 0 else None
 
 
 def _amount(name: str, metrics: KernelMetrics) -> _Amount:
@@ -106,14 +108,15 @@ def _amount(name: str, metrics: KernelMetrics) -> _Amount:
     return _Amount(total, reads.value, writes.value, reads.reason or writes.reason)
 
 
-def _served_by(total: float | None, gpu: Gpu, footprint: int | None) -> tuple[str, str]:
+def _served_by(total: float | None, roofs: Roofs) -> tuple[str, str]:
     """Which of HBM and the Infinity Cache sets the ceiling of the fabric's traffic, and why.
 
     A dispatch cannot touch more distinct bytes than it moves, nor than the program holds.
     """
+    gpu = roofs.gpu
     if "mall" not in gpu.datasheet or gpu.mall_bytes is None:
         return "hbm", "traffic between L2 and fabric; this GPU has no Infinity Cache known to us"
-    bounds = [(total, "a dispatch moves"), (footprint, "the program holds")]
+    bounds = [(total, "a dispatch moves"), (roofs.footprint, "the program holds")]
     known = [(amount, words) for amount, words in bounds if amount is not None]
     size = f"{gpu.mall_bytes / 2**20:.0f} MiB Infinity Cache"
     if not known:
@@ -131,89 +134,93 @@ def _served_by(total: float | None, gpu: Gpu, footprint: int | None) -> tuple[st
     )
 
 
-def _hbm_share(total: float | None, gpu: Gpu, footprint: int | None) -> tuple[float, float] | None:
+def _hbm_share(total: float | None, roofs: Roofs) -> tuple[float, float] | None:
     """Of the fabric's traffic, what HBM serves: at least (data in the Infinity Cache) and at most
     (first touch of every distinct byte). Unknown where the data may not fit the cache."""
     if not total:
         return None
-    if "mall" not in gpu.datasheet or gpu.mall_bytes is None:
+    cache = roofs.gpu.mall_bytes
+    if "mall" not in roofs.gpu.datasheet or cache is None:
         return 1.0, 1.0
-    distinct = min(total, total if footprint is None else footprint)
-    return (0.0, distinct / total) if distinct <= gpu.mall_bytes else None
+    distinct = min(total, total if roofs.footprint is None else roofs.footprint)
+    return (0.0, distinct / total) if distinct <= cache else None
 
 
-def _level(
-    name: str,
-    served: str,
-    amount: _Amount,
-    note: str | None,
-    gpu: Gpu,
-    ceilings: Mapping[str, Quantity],
-    seconds: float,
-    flops: float | None,
-    compute_seconds: float | None,
-    roof: float | None,
-) -> Level:
-    total, read, write, reason = amount.total, amount.read, amount.write, amount.reason
-    remarkable = False
-    choices = ("hbm", "mall") if name == "fabric" else (name,)
+def _level(name: str, metrics: KernelMetrics, work: Work, roofs: Roofs) -> Level:
+    gpu, ceilings, fabric = roofs.gpu, roofs.ceilings, name == "fabric"
+    choices = ("hbm", "mall") if fabric else (name,)
+    amount = _amount(name, metrics)
+    served, note = _served_by(amount.total, roofs) if fabric else (name, _note(name, gpu))
+    remark = _impossible(name, choices, amount.gbps(work.seconds), gpu)
+    if remark is not None:
+        amount = _Amount(None, None, None, remark)
+    gbps = amount.gbps(work.seconds)
     ceiling = ceilings[served].value if served in ceilings else None
-    gbps = total / seconds / 1e9 if total is not None and seconds > 0 else None
-    if gbps is not None:
-        tops = [top for choice in choices if (top := gpu.highest(choice)) is not None]
-        # Traffic of the L1 is counted in whole accesses: above its peak is our bound, not a fault.
-        if tops and gbps > max(tops) * (1 + OVER_PEAK) and name != "l1":
-            reason = (
-                f"{name} at {gbps:.0f} GB/s exceeds the peak of {max(tops):.0f}, which cannot be"
-            )
-            note, remarkable = reason, True
-            total = read = write = gbps = None
-        elif name == "fabric" and served == "hbm" and "mall" in gpu.datasheet:
-            top = gpu.highest("hbm")
-            if top is not None and gbps > top * (1 + OVER_PEAK):
-                note = f"{gbps:.0f} GB/s is more than HBM gives: the Infinity Cache served a part"
-                remarkable = True
     sheet = gpu.datasheet.get(served)
-    of_sheet = gbps / sheet.value if gbps is not None and sheet is not None else None
-    fraction = min(gbps / ceiling, 1.0) if gbps is not None and ceiling else None
-    if gbps is not None and ceiling and gbps > ceiling and not remarkable and sheet is not None:
-        note = (
+    if gbps is not None and remark is None:
+        remark = _above_ceiling(name, served, gbps, ceiling, gpu)
+    return Level(
+        name=name,
+        bytes=amount.total,
+        read_bytes=amount.read,
+        write_bytes=amount.write,
+        gbps=gbps,
+        ceiling_gbps=ceiling,
+        fraction=min(gbps / ceiling, 1.0) if gbps is not None and ceiling else None,
+        fraction_of_datasheet=gbps / sheet.value if gbps is not None and sheet else None,
+        served_by=served if fabric else None,
+        ceilings={c: ceilings[c].value for c in choices if c in ceilings},
+        operational_intensity=(
+            work.flops / amount.total if amount.total and work.flops is not None else None
+        ),
+        ridge_point=work.roof / ceiling if work.roof is not None and ceiling else None,
+        position=_position(gbps, ceiling, work),
+        reason=_reason(name, amount, gbps, ceiling),
+        note=remark or note,
+        remarkable=remark is not None,
+    )
+
+
+def _impossible(name: str, choices: tuple[str, ...], gbps: float | None, gpu: Gpu) -> str | None:
+    # Traffic of the L1 is counted in whole accesses: above its peak is our bound, not a fault.
+    tops = [top for choice in choices if (top := gpu.highest(choice)) is not None]
+    if gbps is None or not tops or gbps <= max(tops) * (1 + OVER_PEAK) or name == "l1":
+        return None
+    return f"{name} at {gbps:.0f} GB/s exceeds the peak of {max(tops):.0f}, which cannot be"
+
+
+def _above_ceiling(
+    name: str, served: str, gbps: float, ceiling: float | None, gpu: Gpu
+) -> str | None:
+    """What is unusual about a rate that is possible."""
+    top, sheet = gpu.highest("hbm"), gpu.datasheet.get(served)
+    beyond_hbm = name == "fabric" and served == "hbm" and "mall" in gpu.datasheet
+    if beyond_hbm and top is not None and gbps > top * (1 + OVER_PEAK):
+        return f"{gbps:.0f} GB/s is more than HBM gives: the Infinity Cache served a part"
+    if ceiling and gbps > ceiling and sheet is not None:
+        return (
             f"{name} at {gbps:.0f} GB/s is above the {ceiling:.0f} measured: taken as 100 % of it, "
             f"{100 * gbps / sheet.value:.0f} % of the datasheet's {sheet.value:.0f}"
         )
-        remarkable = True
-    intensity = ridge = None
-    position: Position | None = None
-    if total is not None and flops is not None and total > 0:
-        intensity = flops / total
-    elif total == 0:
-        reason = f"no {name} traffic was counted, so intensity has no value"
-    if roof is not None and ceiling:
-        ridge = roof / ceiling
-    # Which roof time is longer; for work counted in FLOPs, whether intensity is below the ridge.
-    if gbps is not None and ceiling and compute_seconds is not None and (gbps or compute_seconds):
-        longer = gbps / ceiling * seconds > compute_seconds
-        position = "memory_bound" if longer else "compute_bound"
-    if reason is None and gbps is not None and ceiling is None:
-        reason = f"no ceiling is known for {name}"
-    if note is None:
-        metric = metric_set(gpu.metrics).metrics.get(f"{name}_bytes")
-        note = metric.note if metric else None
-    return Level(
-        name=name,
-        bytes=total,
-        read_bytes=read,
-        write_bytes=write,
-        gbps=gbps,
-        ceiling_gbps=ceiling,
-        fraction=fraction,
-        fraction_of_datasheet=of_sheet,
-        served_by=served if name == "fabric" else None,
-        ceilings={c: ceilings[c].value for c in choices if c in ceilings},
-        operational_intensity=intensity,
-        ridge_point=ridge,
-        position=position,
-        reason=reason,
-        note=note,
-        remarkable=remarkable,
-    )
+    return None
+
+
+def _position(gbps: float | None, ceiling: float | None, work: Work) -> Position | None:
+    """Which roof time is longer; for work counted in FLOPs: is intensity below the ridge?"""
+    compute = work.compute_seconds
+    if gbps is None or not ceiling or compute is None or not (gbps or compute):
+        return None
+    return "memory_bound" if gbps / ceiling * work.seconds > compute else "compute_bound"
+
+
+def _reason(name: str, amount: _Amount, gbps: float | None, ceiling: float | None) -> str | None:
+    if amount.total == 0:
+        return f"no {name} traffic was counted, so intensity has no value"
+    if amount.reason is None and gbps is not None and ceiling is None:
+        return f"no ceiling is known for {name}"
+    return amount.reason
+
+
+def _note(name: str, gpu: Gpu) -> str | None:
+    metric = metric_set(gpu.metrics).metrics.get(f"{name}_bytes")
+    return metric.note if metric else None

@@ -12,11 +12,18 @@ A kernel above a measured ceiling is at 1, and its fraction of the datasheet's s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rocm_perf_lab.analyze.counters import JoinedCounters, KernelCounters
 from rocm_perf_lab.analyze.keys import KernelKey
-from rocm_perf_lab.analyze.memory_levels import OVER_PEAK, Level, Position, memory_levels
+from rocm_perf_lab.analyze.memory_levels import (
+    OVER_PEAK,
+    Level,
+    Position,
+    Roofs,
+    Work,
+    memory_levels,
+)
 from rocm_perf_lab.analyze.metrics import KernelMetrics, Value, evaluate
 from rocm_perf_lab.arch.gpu import (
     COMPUTE_PIPES,
@@ -102,15 +109,15 @@ def roofline(
     fallen_back = sorted(used.keys() - gpu.measured.keys()) if ceilings == "measured" else []
     if fallen_back:
         notes.append(f"no measured ceiling for {', '.join(fallen_back)}: the datasheet's is used")
-    kernels = tuple(_kernel(k, gpu, used, footprint_bytes) for k in joined.kernels)
+    roofs = Roofs(gpu, used, footprint_bytes)
+    kernels = tuple(_kernel(k, roofs) for k in joined.kernels)
     return RooflineFinding(
         gpu.architecture, gpu.product, ceilings, used, kernels, joined.timed_by, tuple(notes)
     )
 
 
-def _kernel(
-    kernel: KernelCounters, gpu: Gpu, ceilings: Mapping[str, Quantity], footprint: int | None
-) -> KernelRoofline:
+def _kernel(kernel: KernelCounters, roofs: Roofs) -> KernelRoofline:
+    gpu = roofs.gpu
     metrics = evaluate(kernel, gpu)
     plausibility = list(metrics.plausibility)
     reasons: dict[str, str] = {}
@@ -120,7 +127,7 @@ def _kernel(
     by_type = _flops_by_type(metrics, gpu, seconds, plausibility)
     flops = _total(by_type, "FLOP", "flops", reasons, gpu)
     iops = by_type["mfma_i8"].value if "mfma_i8" in by_type else None
-    ceilings = _believable(by_type, metrics, gpu, ceilings, plausibility)
+    ceilings = _believable(by_type, metrics, roofs, plausibility)
     compute_seconds, mix_reason = _compute_seconds(by_type, ceilings)
     pipe = _main_pipe(by_type, ceilings)
     roof = (
@@ -129,7 +136,8 @@ def _kernel(
         else (ceilings[pipe].value if flops == 0 and pipe in ceilings else None)
     )
     sheet = gpu.datasheet.get(pipe)
-    levels = memory_levels(metrics, gpu, ceilings, seconds, flops, compute_seconds, roof, footprint)
+    work = Work(seconds, flops, compute_seconds, roof)
+    levels = memory_levels(metrics, work, replace(roofs, ceilings=ceilings))
     plausibility += [level.note for level in levels.values() if level.remarkable and level.note]
     fabric = levels["fabric"]
     achieved = flops / seconds / 1e9 if flops is not None and seconds > 0 else None
@@ -183,8 +191,7 @@ def _kernel(
 def _believable(
     by_type: Mapping[str, Value],
     metrics: KernelMetrics,
-    gpu: Gpu,
-    ceilings: Mapping[str, Quantity],
+    roofs: Roofs,
     plausibility: list[str],
 ) -> Mapping[str, Quantity]:
     """Measured matrix ceilings only where the counters' own rate does not belie them.
@@ -192,6 +199,7 @@ def _believable(
     Operations per busy cycle of the matrix cores, on all of them at the highest clock, is a rate
     that no time enters: where it is above the measured ceiling, that was no ceiling.
     """
+    gpu, ceilings = roofs.gpu, roofs.ceilings
     busy = metrics.get("mfma_busy_cycles")
     work = {p: v.value for p in MFMA_PIPES if p in by_type and (v := by_type[p]).value}
     if not busy or not work or gpu.cu_count is None or gpu.clock_mhz is None:

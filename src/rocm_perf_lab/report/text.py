@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from rocm_perf_lab.analyze.memory_levels import WORDS
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.modelled_error import modelled_error
 from rocm_perf_lab.report.names import short_name, short_names
@@ -51,7 +52,6 @@ _PIPES = {
     "valu": "vector",
     "mfma": "matrix",
 }
-_LEVELS = {"hbm": "HBM", "mall": "Infinity Cache"}
 
 
 def summary(profile: ProfileDocument, width: int = 80, details: bool = False) -> RenderableType:
@@ -298,11 +298,11 @@ def _roofline(r: RooflineSummary) -> str:
     parts = []
     if r.achieved_bandwidth_gbps is not None:
         of = ", ".join(
-            f"{percent(r.achieved_bandwidth_gbps / ceiling)} of {_LEVELS[name]}'s {ceiling:,.0f}"
+            f"{percent(r.achieved_bandwidth_gbps / ceiling)} of {WORDS[name]}'s {ceiling:,.0f}"
             for name, ceiling in sorted(
                 r.bandwidth_ceilings_gbps.items(), key=lambda item: item[0] != r.bound_by
             )
-            if name in _LEVELS
+            if name in ("hbm", "mall")
         )
         parts.append(f"{r.achieved_bandwidth_gbps:,.0f} GB/s between L2 and fabric ({of})")
     if r.achieved_gflops:
