@@ -5,7 +5,9 @@
 #include <immintrin.h>
 #endif
 
-#include "math2.h"
+#include "division.h"
+#include "packed.h"
+#include "transcendentals.h"
 
 namespace gpu::GPU_EXEC_NS {
 

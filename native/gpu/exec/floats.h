@@ -1,69 +1,9 @@
-// Arithmetic of single lanes that C++ has no operator for. Branch-free where it is cheap, so
-// that loops over lanes vectorise.
+// Floats: minimum, rounding, conversion, class and parts of a number.
 #pragma once
 
-#include <cmath>
-
-#include "lane.h"
+#include "integers.h"
 
 namespace gpu::GPU_EXEC_NS {
-
-inline u32 umin(u32 a, u32 b) { return a < b ? a : b; }
-inline u32 umax(u32 a, u32 b) { return a > b ? a : b; }
-inline i32 imin(i32 a, i32 b) { return a < b ? a : b; }
-inline i32 imax(i32 a, i32 b) { return a > b ? a : b; }
-inline i32 sat_i32(i64 x) { return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : i32(x); }
-inline u32 sat_u32(u64 x) { return x > UINT32_MAX ? UINT32_MAX : u32(x); }
-inline i32 sat_i16(i64 x) { return x > 32767 ? 32767 : x < -32768 ? -32768 : i32(x); }
-inline u32 clamp_i16(i32 x) { return u32(x > 32767 ? 32767 : x < -32768 ? -32768 : x) & 0xffffu; }
-inline i32 sext24(i32 a) { return i32(u32(a) << 8) >> 8; }
-inline u32 pack16(u32 lo, u32 hi) { return (lo & 0xffffu) | (hi << 16); }
-inline u64 pair(float lo, float hi) { return as_u32(lo) | (u64(as_u32(hi)) << 32); }
-
-inline u64 bfe_u64(u64 a, u32 offset, u32 width, u32 bits) {
-  if (width == 0) return 0;
-  a >>= offset;
-  return width >= bits ? a : a & ((u64(1) << width) - 1);
-}
-inline i64 bfe_i64(i64 a, u32 offset, u32 width, u32 bits) {
-  if (width == 0) return 0;
-  a >>= offset;
-  if (width + offset >= bits || width >= 64) return a;
-  return i64(u64(a) << (64 - width)) >> (64 - width);
-}
-inline i32 bfe_i32(i32 a, u32 offset, u32 width) {
-  const i32 x = a >> offset;
-  const u32 up = offset + width >= 32 ? 0 : (32 - width) & 31;
-  return width == 0 ? 0 : i32(u32(x) << up) >> up;
-}
-
-inline u32 reverse32(u32 x) {
-  x = ((x >> 1) & 0x55555555u) | ((x & 0x55555555u) << 1);
-  x = ((x >> 2) & 0x33333333u) | ((x & 0x33333333u) << 2);
-  x = ((x >> 4) & 0x0f0f0f0fu) | ((x & 0x0f0f0f0fu) << 4);
-  x = ((x >> 8) & 0x00ff00ffu) | ((x & 0x00ff00ffu) << 8);
-  return (x >> 16) | (x << 16);
-}
-inline u32 popcount32(u32 x) {
-  x -= (x >> 1) & 0x55555555u;
-  x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
-  x = (x + (x >> 4)) & 0x0f0f0f0fu;
-  return (x * 0x01010101u) >> 24;
-}
-inline u32 first_high(u32 x) { return x ? u32(__builtin_clz(x)) : ~0u; }
-inline u32 first_low(u32 x) { return x ? u32(__builtin_ctz(x)) : ~0u; }
-inline u64 quads_any(u64 a) { return (a | (a >> 1) | (a >> 2) | (a >> 3)) & 0x1111111111111111ull; }
-inline u64 whole_quads(u64 a) { return quads_any(a) * 15; }
-inline u64 quad_mask(u64 a) {
-  u64 q = quads_any(a), r = 0;
-  for (int n = 0; n < 16; ++n) r |= ((q >> (4 * n)) & 1) << n;
-  return r;
-}
-inline u64 spread_bits(u32 a) {
-  u64 r = 0;
-  for (int n = 0; n < 32; ++n) r |= u64((a >> n) & 1) << (2 * n);
-  return r;
-}
 
 // Minimum and maximum with IEEE mode: a signalling NaN comes back quiet, a quiet one loses.
 inline float min_f32(float a, float b) {
@@ -122,6 +62,19 @@ inline float fma_f16(float a, float b, float c) {
 }
 inline float mul_legacy(float a, float b) { return a == 0.0f || b == 0.0f ? 0.0f : a * b; }
 
+// x rounded to odd, given the sign of what was lost: scaling it afterwards rounds once.
+inline double to_odd(double x, double lost) {
+  if (lost == 0.0 || !(__builtin_fabs(x) < __builtin_inf())) return x;
+  u64 b = as_u64(x);
+  if ((lost > 0.0) != (x > 0.0)) --b;
+  return as_f64(b | 1);
+}
+inline float mix_to_f16(float a, float b, float c) {
+  const double p = double(a) * double(b), s = p + double(c), t = s - p;
+  const double lost = (p - (s - t)) + (double(c) - t);
+  return f64_to_f32_odd(to_odd(s, lost == lost ? lost : 0.0));
+}
+
 // Conversions saturate and send NaN to 0.
 inline i32 cvt_i32(float a) {
   const i32 r = a >= 2147483648.0f ? INT32_MAX : a < -2147483648.0f ? INT32_MIN : i32(a == a ? a : 0.0f);
@@ -153,10 +106,6 @@ inline u32 norm_u16(float a) {
   const float c = a != a ? 0.0f : a > 1.0f ? 1.0f : a < 0.0f ? 0.0f : a;
   return u32(i32(__builtin_rintf(c * 65535.0f)));
 }
-inline u32 sat_pk_u8(u32 a) {
-  const i32 lo = i16(a), hi = i16(a >> 16);
-  return u32(lo < 0 ? 0 : lo > 255 ? 255 : lo) | (u32(hi < 0 ? 0 : hi > 255 ? 255 : hi) << 8);
-}
 inline u32 f16_toward_zero(float f) {
   const u32 x = as_u32(f), sign = (x >> 16) & 0x8000u, a = x & 0x7fffffffu;
   if (a > 0x7f800000u) return sign | 0x7e00u | ((a >> 13) & 0x3ffu);
@@ -166,6 +115,8 @@ inline u32 f16_toward_zero(float f) {
   return sign | ((a - (112u << 23)) >> 13);
 }
 
+inline i32 exponent(float x) { return i32((as_u32(x) >> 23) & 255); }
+inline i32 exponent(double x) { return i32((as_u64(x) >> 52) & 2047); }
 inline float fract_f32(float a) {
   const float r = a - __builtin_floorf(a);
   return r < 1.0f ? r : r == r ? 0x1.fffffep-1f : r;
@@ -202,101 +153,6 @@ inline double ldexp_f64(double a, i32 e) {
   return y * power(n > 1023 ? 1023 : n < -1022 ? -1022 : n);
 }
 
-// Transcendentals in double, good to about 1e-13 before the one rounding to f32.
-inline double exp2_poly(double x) {
-  x = x > 2000.0 ? 2000.0 : x < -2000.0 ? -2000.0 : x;
-  const double n = __builtin_rint(x), t = (x - n) * 0.693147180559945309417;
-  double p = 1.0 / 6227020800.0;
-  p = p * t + 1.0 / 479001600.0;
-  p = p * t + 1.0 / 39916800.0;
-  p = p * t + 1.0 / 3628800.0;
-  p = p * t + 1.0 / 362880.0;
-  p = p * t + 1.0 / 40320.0;
-  p = p * t + 1.0 / 5040.0;
-  p = p * t + 1.0 / 720.0;
-  p = p * t + 1.0 / 120.0;
-  p = p * t + 1.0 / 24.0;
-  p = p * t + 1.0 / 6.0;
-  p = p * t + 0.5;
-  p = p * t + 1.0;
-  p = p * t + 1.0;
-  // The exponent, through the low bits of n + 1.5 * 2^52; |n| is limited to keep it normal.
-  const double m = n > 1000.0 ? 1000.0 : n < -1000.0 ? -1000.0 : n;
-  const u64 bits = (as_u64(m + 0x1.8p52) + 1023) << 52;
-  return p * as_f64(bits);
-}
-inline float exp2_f32(float a) {
-  const float r = flush_f32(float(exp2_poly(double(a == a ? a : 0.0f))));
-  return a == a ? r : a + a;
-}
-inline double exp2_f64(double a) { return a == a ? exp2_poly(a) : a; }
-inline double log2_poly(double a) {  // a positive, finite, normal
-  const u64 x = as_u64(a);
-  const u64 top = x - 0x3fe6a09e667f3bcdull;  // exponent relative to sqrt(1/2)
-  const i32 e = i32(u32(top >> 32)) >> 20;
-  const double m = as_f64(x - (u64(u32(e)) << 52));
-  const double s = (m - 1.0) / (m + 1.0), z = s * s;
-  double p = 1.0 / 19.0;
-  p = p * z + 1.0 / 17.0;
-  p = p * z + 1.0 / 15.0;
-  p = p * z + 1.0 / 13.0;
-  p = p * z + 1.0 / 11.0;
-  p = p * z + 1.0 / 9.0;
-  p = p * z + 1.0 / 7.0;
-  p = p * z + 1.0 / 5.0;
-  p = p * z + 1.0 / 3.0;
-  p = p * z + 1.0;
-  return double(e) + 2.885390081777926814719849362 * s * p;
-}
-inline float log2_f32(float a) {
-  const float x = flush_f32(a);
-  const bool usual = x > 0.0f && x < __builtin_inff();
-  const float r = float(log2_poly(double(usual ? x : 1.0f)));
-  const float odd = x == 0.0f ? -__builtin_inff() : x < 0.0f ? as_f32(0xffc00000u) : x;
-  return usual ? r : odd != odd ? odd + odd : odd;
-}
-inline double log2_f64(double a) {
-  return a > 0.0 && a < __builtin_inf() ? log2_poly(a) : a == 0.0 ? -__builtin_inf() : a < 0.0 ? __builtin_nan("") : a;
-}
-// sin(2 pi t) for |t| <= 1/4.
-inline double sin_turn(double t) {
-  const double x = t * 6.283185307179586476925, z = x * x;
-  double p = -1.0 / 121645100408832000.0;
-  p = p * z + 1.0 / 355687428096000.0;
-  p = p * z - 1.0 / 1307674368000.0;
-  p = p * z + 1.0 / 6227020800.0;
-  p = p * z - 1.0 / 39916800.0;
-  p = p * z + 1.0 / 362880.0;
-  p = p * z - 1.0 / 5040.0;
-  p = p * z + 1.0 / 120.0;
-  p = p * z - 1.0 / 6.0;
-  return x + x * z * p;
-}
-inline double sin_f64(double a) {  // a in revolutions
-  if (!(__builtin_fabs(a) < __builtin_inf())) return __builtin_nan("");
-  double t = a - __builtin_rint(a);
-  t = t > 0.25 ? 0.5 - t : t < -0.25 ? -0.5 - t : t;
-  return sin_turn(t);
-}
-inline double cos_f64(double a) {
-  if (!(__builtin_fabs(a) < __builtin_inf())) return __builtin_nan("");
-  const double t = __builtin_fabs(a - __builtin_rint(a));
-  return sin_turn(0.25 - t);
-}
-// Hardware's valid input is [-256, 256]; beyond it the fraction is lost.
-inline float sin_f32(float a) { return __builtin_fabsf(a) > 256.0f ? 0.0f : float(sin_f64(a)); }
-inline float cos_f32(float a) { return __builtin_fabsf(a) > 256.0f ? 1.0f : float(cos_f64(a)); }
-
-// Conditions as words of ones: what is chosen with them stays free of branches.
-template <class M>
-inline M ones(bool when) {
-  return when ? ~M(0) : M(0);
-}
-template <class M>
-inline M choose(M when, M x, M y) {
-  return (x & when) | (y & ~when);
-}
-
 // Which of the ten classes of v_cmp_class, as its bit.
 template <class M>
 inline M class_bit(M nan, M quiet, M neg, M inf, M zero, M denormal) {
@@ -320,6 +176,24 @@ inline bool class_f64(u64 a, u32 mask) {
   const i64 m = i64(a & ~(u64(1) << 63)), inf = i64(0x7ff) << 52;
   return (mask & class_bit<u64>(ones<u64>(m > inf), ones<u64>((a & (u64(1) << 51)) != 0), ones<u64>(i64(a) < 0),
                                 ones<u64>(m == inf), ones<u64>(m == 0), ones<u64>(m < (i64(1) << 52)))) != 0;
+}
+
+inline int cube_axis(float x, float y, float z) {
+  const float ax = __builtin_fabsf(x), ay = __builtin_fabsf(y), az = __builtin_fabsf(z);
+  return az >= ax && az >= ay ? 2 : ay >= ax ? 1 : 0;
+}
+inline float cube_id(float x, float y, float z) {
+  const int axis = cube_axis(x, y, z);
+  return axis == 2 ? (z < 0 ? 5.0f : 4.0f) : axis == 1 ? (y < 0 ? 3.0f : 2.0f) : (x < 0 ? 1.0f : 0.0f);
+}
+inline float cube_sc(float x, float y, float z) {
+  const int axis = cube_axis(x, y, z);
+  return axis == 2 ? (z < 0 ? -x : x) : axis == 1 ? x : (x < 0 ? z : -z);
+}
+inline float cube_tc(float x, float y, float z) { return cube_axis(x, y, z) == 1 ? (y < 0 ? -z : z) : -y; }
+inline float cube_ma(float x, float y, float z) {
+  const int axis = cube_axis(x, y, z);
+  return 2.0f * (axis == 2 ? z : axis == 1 ? y : x);
 }
 
 }  // namespace gpu::GPU_EXEC_NS
