@@ -33,7 +33,8 @@ def rocm_perf(*words: str | Path) -> subprocess.CompletedProcess[str]:
 def modelled(program: Path, *arguments: str) -> dict[str, list[float]]:
     """Numbers by the first word of each line; two runs print the same."""
     runs = [rocm_perf("run", "--timing", "model", program, *arguments) for _ in range(2)]
-    assert runs[0].returncode == 0, runs[0].stdout + runs[0].stderr
+    for run in runs:
+        assert run.returncode == 0, run.stdout + run.stderr
     assert runs[0].stdout == runs[1].stdout
     rows = [line.split() for line in runs[0].stdout.splitlines()]
     return {row[0]: [float(word) for word in row[1:] if word != "at"] for row in rows}

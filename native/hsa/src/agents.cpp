@@ -1,9 +1,10 @@
-// What programs ask about the system, its agents and their instruction sets.
+// What programs ask about the system, its agents and their caches.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <thread>
 
+#include "answers.h"
 #include "device_clock.h"
 #include "hsa_impl.h"
 #include "runtime.h"
@@ -12,12 +13,6 @@
 namespace {
 
 uint64_t clock_ns() { return device_clock::modelled() ? device_clock::host_asks() : now_ns(); }
-
-template <class T>
-hsa_status_t give(void* value, T answer) {
-  std::memcpy(value, &answer, sizeof answer);
-  return HSA_STATUS_SUCCESS;
-}
 
 hsa_status_t give_text(void* value, const std::string& text, size_t bytes) {
   std::memset(value, 0, bytes);
@@ -189,13 +184,6 @@ hsa_status_t cpu_info(const Agent& agent, int attribute, void* value) {
   return common_info(agent, attribute, value);
 }
 
-// An ISA's handle is its agent's: one instruction set each.
-Agent* isa_agent(hsa_isa_t isa) {
-  Runtime* runtime = Runtime::get();
-  Agent* agent = runtime ? runtime->agent({isa.handle}) : nullptr;
-  return agent && agent->is_gpu() ? agent : nullptr;
-}
-
 struct Cache {
   const char* name;
   uint8_t level;
@@ -210,8 +198,6 @@ std::vector<Cache> caches_of(const Agent& agent) {
   return out;
 }
 constexpr uint64_t kCacheBits = 3;  // an agent is aligned: the low bits of its handle number the cache
-
-bool known_extension(uint16_t extension, uint16_t major) { return extension == HSA_EXTENSION_AMD_LOADER && major == 1; }
 
 }  // namespace
 
@@ -311,167 +297,6 @@ hsa_status_t hsa_cache_get_info(hsa_cache_t cache, hsa_cache_info_t attribute, v
     case HSA_CACHE_INFO_SIZE: return give(value, found.bytes);
   }
   return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-}
-
-hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent, hsa_status_t (*visit)(hsa_isa_t, void*), void* data) {
-  Runtime* runtime = Runtime::get();
-  Agent* found = runtime ? runtime->agent(agent) : nullptr;
-  if (!found) return HSA_STATUS_ERROR_INVALID_AGENT;
-  if (!visit) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  return found->is_gpu() ? visit({agent.handle}, data) : HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_isa_from_name(const char* name, hsa_isa_t* isa) {
-  Runtime* runtime = Runtime::get();
-  if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  if (!name || !isa) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  for (const auto& agent : runtime->agents()) {
-    if (!agent->is_gpu()) continue;
-    const std::string full = isa_name(agent->gpu->device()), bare = full.substr(0, full.find(':'));
-    // Features left out are "any".
-    if (full == name || bare == name || bare + ":xnack-" == name || bare + ":sramecc+" == name) {
-      isa->handle = agent->handle().handle;
-      return HSA_STATUS_SUCCESS;
-    }
-  }
-  return HSA_STATUS_ERROR_INVALID_ISA_NAME;
-}
-hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void* value) {
-  Agent* agent = isa_agent(isa);
-  if (!agent) return HSA_STATUS_ERROR_INVALID_ISA;
-  if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const std::string name = isa_name(agent->gpu->device());
-  switch (attribute) {
-    case HSA_ISA_INFO_NAME_LENGTH: return give(value, uint32_t(name.size() + 1));
-    case HSA_ISA_INFO_NAME: std::memcpy(value, name.c_str(), name.size() + 1); return HSA_STATUS_SUCCESS;
-    case HSA_ISA_INFO_CALL_CONVENTION_COUNT: return give(value, uint32_t(1));
-    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE: return give(value, uint32_t(64));
-    case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT: return give(value, uint32_t(32));
-    case HSA_ISA_INFO_MACHINE_MODELS: {
-      const bool models[2] = {false, true};
-      std::memcpy(value, models, sizeof models);
-      return HSA_STATUS_SUCCESS;
-    }
-    case HSA_ISA_INFO_PROFILES: {
-      const bool profiles[2] = {true, false};
-      std::memcpy(value, profiles, sizeof profiles);
-      return HSA_STATUS_SUCCESS;
-    }
-    case HSA_ISA_INFO_DEFAULT_FLOAT_ROUNDING_MODES:
-    case HSA_ISA_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES: {
-      const bool modes[3] = {false, false, true};
-      std::memcpy(value, modes, sizeof modes);
-      return HSA_STATUS_SUCCESS;
-    }
-    case HSA_ISA_INFO_FAST_F16_OPERATION: return give(value, true);
-    case HSA_ISA_INFO_WORKGROUP_MAX_DIM:
-    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE:
-      return gpu_info(*agent,
-                      attribute == HSA_ISA_INFO_WORKGROUP_MAX_DIM ? HSA_AGENT_INFO_WORKGROUP_MAX_DIM
-                                                                  : HSA_AGENT_INFO_WORKGROUP_MAX_SIZE,
-                      value);
-    case HSA_ISA_INFO_GRID_MAX_DIM: return gpu_info(*agent, HSA_AGENT_INFO_GRID_MAX_DIM, value);
-    case HSA_ISA_INFO_GRID_MAX_SIZE: return give(value, UINT64_MAX);
-    case HSA_ISA_INFO_FBARRIER_MAX_SIZE: return give(value, uint32_t(32));
-  }
-  return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-}
-hsa_status_t hsa_isa_get_info(hsa_isa_t isa, hsa_isa_info_t attribute, uint32_t index, void* value) {
-  return index ? HSA_STATUS_ERROR_INVALID_INDEX : impl::hsa_isa_get_info_alt(isa, attribute, value);
-}
-hsa_status_t hsa_isa_get_exception_policies(hsa_isa_t isa, hsa_profile_t, uint16_t* mask) {
-  if (!isa_agent(isa)) return HSA_STATUS_ERROR_INVALID_ISA;
-  if (!mask) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *mask = 0;
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_isa_get_round_method(hsa_isa_t isa, hsa_fp_type_t, hsa_flush_mode_t, hsa_round_method_t* method) {
-  if (!isa_agent(isa)) return HSA_STATUS_ERROR_INVALID_ISA;
-  if (!method) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *method = HSA_ROUND_METHOD_SINGLE;
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_isa_iterate_wavefronts(hsa_isa_t isa, hsa_status_t (*visit)(hsa_wavefront_t, void*), void* data) {
-  if (!isa_agent(isa)) return HSA_STATUS_ERROR_INVALID_ISA;
-  return visit ? visit({isa.handle}, data) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
-}
-hsa_status_t hsa_wavefront_get_info(hsa_wavefront_t wavefront, hsa_wavefront_info_t, void* value) {
-  if (!isa_agent({wavefront.handle})) return HSA_STATUS_ERROR_INVALID_WAVEFRONT;
-  return value ? give(value, uint32_t(64)) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
-}
-hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa, bool* result) {
-  Agent *one = isa_agent(code_object_isa), *other = isa_agent(agent_isa);
-  if (!one || !other) return HSA_STATUS_ERROR_INVALID_ISA;
-  if (!result) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *result = one->gpu->device().architecture == other->gpu->device().architecture;
-  return HSA_STATUS_SUCCESS;
-}
-
-// ---- extensions ---------------------------------------------------------------------------------
-
-hsa_status_t hsa_extension_get_name(uint16_t extension, const char** name) {
-  if (!name) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  switch (extension) {
-    case HSA_EXTENSION_FINALIZER: *name = "HSA_EXTENSION_FINALIZER"; break;
-    case HSA_EXTENSION_IMAGES: *name = "HSA_EXTENSION_IMAGES"; break;
-    case HSA_EXTENSION_PERFORMANCE_COUNTERS: *name = "HSA_EXTENSION_PERFORMANCE_COUNTERS"; break;
-    case HSA_EXTENSION_PROFILING_EVENTS: *name = "HSA_EXTENSION_PROFILING_EVENTS"; break;
-    case HSA_EXTENSION_AMD_PROFILER: *name = "HSA_EXTENSION_AMD_PROFILER"; break;
-    case HSA_EXTENSION_AMD_LOADER: *name = "HSA_EXTENSION_AMD_LOADER"; break;
-    case HSA_EXTENSION_AMD_AQLPROFILE: *name = "HSA_EXTENSION_AMD_AQLPROFILE"; break;
-    case HSA_EXTENSION_AMD_PC_SAMPLING: *name = "HSA_EXTENSION_AMD_PC_SAMPLING"; break;
-    default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  }
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t major, uint16_t minor, bool* result) {
-  if (!result) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *result = known_extension(extension, major) && minor <= 3;
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_system_major_extension_supported(uint16_t extension, uint16_t major, uint16_t* minor, bool* result) {
-  if (!result || !minor) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *result = known_extension(extension, major);
-  if (*result) *minor = 3;
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t, uint16_t major, uint16_t minor,
-                                           bool* result) {
-  return impl::hsa_system_extension_supported(extension, major, minor, result);
-}
-hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t, uint16_t major, uint16_t* minor,
-                                                 bool* result) {
-  return impl::hsa_system_major_extension_supported(extension, major, minor, result);
-}
-hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t major, size_t bytes, void* table) {
-  if (!table || !known_extension(extension, major)) return HSA_STATUS_ERROR;
-  const hsa_ven_amd_loader_1_03_pfn_t loader = {
-      impl::hsa_ven_amd_loader_query_host_address,
-      impl::hsa_ven_amd_loader_query_segment_descriptors,
-      impl::hsa_ven_amd_loader_query_executable,
-      impl::hsa_ven_amd_loader_executable_iterate_loaded_code_objects,
-      impl::hsa_ven_amd_loader_loaded_code_object_get_info,
-      impl::hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size,
-      impl::hsa_ven_amd_loader_iterate_executables};
-  std::memcpy(table, &loader, std::min(bytes, sizeof loader));
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t major, uint16_t minor, void* table) {
-  constexpr size_t kSizes[] = {sizeof(hsa_ven_amd_loader_1_00_pfn_t), sizeof(hsa_ven_amd_loader_1_01_pfn_t),
-                               sizeof(hsa_ven_amd_loader_1_02_pfn_t), sizeof(hsa_ven_amd_loader_1_03_pfn_t)};
-  return minor > 3 ? HSA_STATUS_ERROR
-                   : impl::hsa_system_get_major_extension_table(extension, major, kSizes[minor], table);
-}
-
-hsa_status_t hsa_ext_image_get_capability(hsa_agent_t, hsa_ext_image_geometry_t, const hsa_ext_image_format_t*,
-                                          uint32_t* mask) {
-  if (!mask) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *mask = 0;
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_ext_image_get_capability_with_layout(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
-                                                      const hsa_ext_image_format_t* format, hsa_ext_image_data_layout_t,
-                                                      uint32_t* mask) {
-  return impl::hsa_ext_image_get_capability(agent, geometry, format, mask);
 }
 
 }  // namespace impl

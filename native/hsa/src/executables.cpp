@@ -1,110 +1,11 @@
-// Code object readers, executables, their symbols, and the loader extension.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cinttypes>
+// Executables and their symbols.
 #include <cstdio>
-#include <cstring>
-#include <set>
 
-#include "code_object.h"
+#include "answers.h"
+#include "executables.h"
 #include "hsa_impl.h"
-#include "runtime.h"
 
 namespace {
-
-struct Reader {
-  std::vector<uint8_t> own;          // of a file
-  const uint8_t* bytes = nullptr;    // of the user, where it was made from memory
-  size_t size = 0;
-  int file = -1;
-  std::string uri;
-
-  const uint8_t* data() const { return bytes ? bytes : own.data(); }
-};
-
-struct Executable;
-
-struct Symbol {
-  Executable* executable;
-  Agent* agent;
-  std::string name;
-  const gpu::KernelSymbol* kernel = nullptr;
-  const gpu::VariableSymbol* variable = nullptr;
-};
-
-struct Loaded {
-  Executable* executable;
-  Agent* agent;
-  std::shared_ptr<gpu::LoadedCodeObject> object;
-  std::vector<uint8_t> storage;  // what was loaded: tools read it back, whatever became of the source
-  int file;
-  std::string uri;
-};
-
-struct Executable {
-  bool frozen = false;
-  hsa_profile_t profile = HSA_PROFILE_BASE;
-  hsa_default_float_rounding_mode_t rounding = HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT;
-  std::vector<std::unique_ptr<Loaded>> objects;
-  std::vector<std::unique_ptr<Symbol>> symbols;
-};
-
-struct Books {
-  std::recursive_mutex mutex;  // callbacks of an iteration may ask further
-  std::set<Reader*> readers;
-  std::set<Executable*> executables;
-  std::set<const Symbol*> symbols;
-  std::set<const Loaded*> loaded;
-};
-Books& books() {
-  static Books* instance = new Books;
-  return *instance;
-}
-using Lock = std::lock_guard<std::recursive_mutex>;
-
-template <class T, class Handle>
-T* in(const std::set<T*>& set, Handle handle) {
-  auto it = set.find(reinterpret_cast<T*>(handle.handle));
-  return it == set.end() ? nullptr : *it;
-}
-
-template <class T>
-hsa_status_t give(void* value, T answer) {
-  std::memcpy(value, &answer, sizeof answer);
-  return HSA_STATUS_SUCCESS;
-}
-
-template <class... Arguments>
-std::string format(const char* pattern, Arguments... arguments) {
-  char buffer[512];
-  std::snprintf(buffer, sizeof buffer, pattern, arguments...);
-  return buffer;
-}
-
-hsa_status_t make_file_reader(int file, size_t offset, size_t size, hsa_code_object_reader_t* reader) {
-  if (!Runtime::get()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  if (!reader) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  auto made = std::make_unique<Reader>();
-  made->own.resize(size);
-  for (size_t done = 0; done < size;) {
-    const ssize_t got = pread(file, made->own.data() + done, size - done, off_t(offset + done));
-    if (got <= 0) return HSA_STATUS_ERROR_INVALID_FILE;
-    done += size_t(got);
-  }
-  made->size = size;
-  made->file = file;
-  char path[4096] = "";
-  const ssize_t length = readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), path, sizeof path - 1);
-  made->uri =
-      "file://" + std::string(path, length > 0 ? size_t(length) : 0) + format("#offset=%zu&size=%zu", offset, size);
-  Lock lock(books().mutex);
-  reader->handle = reinterpret_cast<uint64_t>(made.get());
-  books().readers.insert(made.release());
-  return HSA_STATUS_SUCCESS;
-}
 
 void add_symbols(Executable& executable, Loaded& loaded) {
   auto add = [&](Symbol symbol) {
@@ -181,6 +82,11 @@ hsa_status_t variable_info(const gpu::VariableSymbol& variable, int attribute, v
 
 }  // namespace
 
+Books& books() {
+  static Books* instance = new Books;
+  return *instance;
+}
+
 void forget_executables() {
   Lock lock(books().mutex);
   while (!books().executables.empty()) destroy(*books().executables.begin());
@@ -189,42 +95,6 @@ void forget_executables() {
 }
 
 namespace impl {
-
-hsa_status_t hsa_code_object_reader_create_from_file(hsa_file_t file, hsa_code_object_reader_t* reader) {
-  struct stat info;
-  if (fstat(file, &info) != 0 || info.st_size <= 0) return HSA_STATUS_ERROR_INVALID_FILE;
-  return make_file_reader(file, 0, size_t(info.st_size), reader);
-}
-hsa_status_t hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size(hsa_file_t file, size_t offset,
-                                                                                     size_t size,
-                                                                                     hsa_code_object_reader_t* reader) {
-  struct stat info;
-  if (fstat(file, &info) != 0 || !size || offset > size_t(info.st_size) || size > size_t(info.st_size) - offset)
-    return HSA_STATUS_ERROR_INVALID_FILE;
-  return make_file_reader(file, offset, size, reader);
-}
-hsa_status_t hsa_code_object_reader_create_from_memory(const void* image, size_t size,
-                                                       hsa_code_object_reader_t* reader) {
-  if (!Runtime::get()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  if (!image || !size || !reader) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  auto made = std::make_unique<Reader>();
-  made->bytes = static_cast<const uint8_t*>(image);
-  made->size = size;
-  made->uri =
-      format("memory://%d#offset=%#" PRIxPTR "&size=%zu", int(getpid()), reinterpret_cast<uintptr_t>(image), size);
-  Lock lock(books().mutex);
-  reader->handle = reinterpret_cast<uint64_t>(made.get());
-  books().readers.insert(made.release());
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_code_object_reader_destroy(hsa_code_object_reader_t reader) {
-  Lock lock(books().mutex);
-  Reader* found = in(books().readers, reader);
-  if (!found) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
-  books().readers.erase(found);
-  delete found;
-  return HSA_STATUS_SUCCESS;
-}
 
 hsa_status_t hsa_executable_create_alt(hsa_profile_t profile, hsa_default_float_rounding_mode_t rounding, const char*,
                                        hsa_executable_t* executable) {
@@ -415,109 +285,6 @@ hsa_status_t hsa_executable_iterate_program_symbols(hsa_executable_t executable,
                                                     void*) {
   Lock lock(books().mutex);
   return in(books().executables, executable) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_EXECUTABLE;
-}
-
-// ---- the loader extension -------------------------------------------------------------------------
-
-// Device memory is host memory here, so an address is its own host address once it is code's.
-hsa_status_t hsa_ven_amd_loader_query_host_address(const void* device, const void** host) {
-  if (!device || !host) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  hsa_executable_t ignored;
-  const hsa_status_t status = impl::hsa_ven_amd_loader_query_executable(device, &ignored);
-  if (status == HSA_STATUS_SUCCESS) *host = device;
-  return status;
-}
-hsa_status_t hsa_ven_amd_loader_query_executable(const void* device, hsa_executable_t* executable) {
-  if (!device || !executable) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const uint64_t at = reinterpret_cast<uint64_t>(device);
-  Lock lock(books().mutex);
-  for (const Loaded* loaded : books().loaded)
-    if (at >= loaded->object->load_base() && at < loaded->object->load_base() + loaded->object->load_size()) {
-      executable->handle = reinterpret_cast<uint64_t>(loaded->executable);
-      return HSA_STATUS_SUCCESS;
-    }
-  return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-}
-hsa_status_t hsa_ven_amd_loader_query_segment_descriptors(hsa_ven_amd_loader_segment_descriptor_t* list,
-                                                          size_t* count) {
-  if (!count) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  std::vector<hsa_ven_amd_loader_segment_descriptor_t> all;
-  Lock lock(books().mutex);
-  for (const Loaded* loaded : books().loaded)
-    all.push_back({loaded->agent->handle(),
-                   {reinterpret_cast<uint64_t>(loaded->executable)},
-                   HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY,
-                   loaded->storage.data(),
-                   loaded->storage.size(),
-                   0,
-                   reinterpret_cast<void*>(loaded->object->load_base()),
-                   loaded->object->load_size()});
-  if (!list) {
-    *count = all.size();
-    return HSA_STATUS_SUCCESS;
-  }
-  if (*count != all.size()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  std::copy(all.begin(), all.end(), list);
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_ven_amd_loader_executable_iterate_loaded_code_objects(
-    hsa_executable_t executable, hsa_status_t (*visit)(hsa_executable_t, hsa_loaded_code_object_t, void*), void* data) {
-  if (!visit) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  std::vector<uint64_t> handles;
-  {
-    Lock lock(books().mutex);
-    Executable* found = in(books().executables, executable);
-    if (!found) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
-    for (const auto& loaded : found->objects) handles.push_back(reinterpret_cast<uint64_t>(loaded.get()));
-  }
-  for (uint64_t handle : handles)
-    if (const hsa_status_t status = visit(executable, {handle}, data); status != HSA_STATUS_SUCCESS) return status;
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_ven_amd_loader_iterate_executables(hsa_status_t (*visit)(hsa_executable_t, void*), void* data) {
-  if (!visit) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  std::vector<uint64_t> handles;
-  {
-    Lock lock(books().mutex);
-    for (Executable* executable : books().executables) handles.push_back(reinterpret_cast<uint64_t>(executable));
-  }
-  for (uint64_t handle : handles)
-    if (const hsa_status_t status = visit({handle}, data); status != HSA_STATUS_SUCCESS) return status;
-  return HSA_STATUS_SUCCESS;
-}
-hsa_status_t hsa_ven_amd_loader_loaded_code_object_get_info(hsa_loaded_code_object_t handle,
-                                                            hsa_ven_amd_loader_loaded_code_object_info_t attribute,
-                                                            void* value) {
-  Lock lock(books().mutex);
-  const Loaded* loaded = in(books().loaded, handle);
-  if (!loaded) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
-  if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const bool from_file = loaded->file >= 0;
-  switch (attribute) {
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE:
-      return give(value, hsa_executable_t{reinterpret_cast<uint64_t>(loaded->executable)});
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND:
-      return give(value, uint32_t(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_AGENT));
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT: return give(value, loaded->agent->handle());
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE:
-      return give(value, uint32_t(from_file ? HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_FILE
-                                            : HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY));
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE:
-      return from_file ? HSA_STATUS_ERROR_INVALID_ARGUMENT
-                       : give(value, reinterpret_cast<uint64_t>(loaded->storage.data()));
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE:
-      return from_file ? HSA_STATUS_ERROR_INVALID_ARGUMENT : give(value, uint64_t(loaded->storage.size()));
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_FILE:
-      return from_file ? give(value, loaded->file) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA: return give(value, loaded->object->load_delta());
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE: return give(value, loaded->object->load_base());
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE: return give(value, loaded->object->load_size());
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH: return give(value, uint32_t(loaded->uri.size()));
-    case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI:
-      std::memcpy(value, loaded->uri.data(), loaded->uri.size());
-      return HSA_STATUS_SUCCESS;
-  }
-  return HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
 }  // namespace impl

@@ -62,6 +62,7 @@ Queue* queue_of(const hsa_queue_t* queue);  // nullptr if it is none of ours
 void register_queue(Queue* queue);
 void unregister_queue(Queue* queue);
 void destroy_all_queues();
+bool only_queue();  // the process has made no other
 void ring(Queue& queue, int64_t value);
 
 // A packet is valid once its type is: 16 bits, written last and with release order.

@@ -35,6 +35,7 @@ int64_t wait_for(Signal& signal, hsa_signal_condition_t condition, int64_t compa
 // Device code changes signals without telling, so nobody sleeps for ever.
 uint32_t change_count();
 void wait_for_change(uint32_t seen, uint64_t timeout_ns);
+void wake_watchers();
 
 void stop_async_handlers();
 

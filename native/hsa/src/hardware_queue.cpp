@@ -1,0 +1,285 @@
+// The queue that does what its packets say: a thread of its own takes them in order.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "device_clock.h"
+#include "queues.h"
+
+namespace {
+
+constexpr uint32_t kMaxPackets = 1 << 17;
+
+hsa_status_t status_of(gpu::FaultKind kind) {
+  using gpu::FaultKind;
+  switch (kind) {
+    case FaultKind::Unmapped:
+    case FaultKind::Freed:
+    case FaultKind::ReadOnly: return hsa_status_t(HSA_STATUS_ERROR_MEMORY_FAULT);
+    case FaultKind::Misaligned:
+    case FaultKind::LdsOutOfRange:
+    case FaultKind::ScratchOutOfRange: return hsa_status_t(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+    case FaultKind::IllegalInstruction:
+    case FaultKind::IllegalRegister: return hsa_status_t(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
+    default: return HSA_STATUS_ERROR_EXCEPTION;
+  }
+}
+
+// Runs what the packets say, one after the other.
+class HardwareQueue final : public Queue {
+ public:
+  bool create(Agent& owner, uint32_t size, hsa_queue_type32_t type) {
+    if (!create_ring(owner, size, type)) return false;
+    lane = std::make_unique<Lane>();
+    thread_ = std::thread([this] { process(); });
+    return true;
+  }
+
+  ~HardwareQueue() override {
+    stop();
+    if (thread_.joinable()) {
+      if (thread_.get_id() == std::this_thread::get_id()) thread_.detach();
+      else thread_.join();
+    }
+  }
+
+  void rung() override {
+    {
+      std::lock_guard lock(mutex_);
+      ++rings_;
+    }
+    wake_.notify_one();
+  }
+
+  void inactivate() override { stop(); }
+  bool stopped() const { return stopping_.load(); }
+
+ private:
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+  }
+
+  void process() {
+    uint64_t seen = 0;
+    while (!stopping_) {
+      Packet& packet = slot_at(read_index().load(std::memory_order_relaxed));
+      const uint16_t header = load_header(packet);
+      if (packet_type(header) == HSA_PACKET_TYPE_INVALID) {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [&] { return stopping_ || rings_ != seen; });
+        seen = rings_;
+        continue;
+      }
+      Submitted& submission = submitted[read_index().load(std::memory_order_relaxed) & (submitted.size() - 1)];
+      const uint64_t ticket = submission.ticket.exchange(0, std::memory_order_relaxed);
+      now_ = {ticket, submission.ns.load(std::memory_order_relaxed)};
+      const bool going = execute(packet, header);
+      if (ticket) lane->done(ticket);
+      if (!going) return;
+      store_header(packet, HSA_PACKET_TYPE_INVALID);
+      read_index().fetch_add(1, std::memory_order_release);
+    }
+  }
+
+  bool execute(Packet& packet, uint16_t header) {
+    switch (packet_type(header)) {
+      case HSA_PACKET_TYPE_KERNEL_DISPATCH: return dispatch(packet.dispatch);
+      case HSA_PACKET_TYPE_BARRIER_AND: return barrier(packet.barrier, true);
+      case HSA_PACKET_TYPE_BARRIER_OR: return barrier(packet.barrier, false);
+      case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
+        if (packet.value.header.AmdFormat == HSA_AMD_PACKET_TYPE_BARRIER_VALUE) return barrier_value(packet.value);
+        break;
+      default: break;
+    }
+    return fail(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, "rocm-perf: an AQL packet of type " +
+                                                            std::to_string(packet_type(header)) +
+                                                            " cannot be processed on this queue\n");
+  }
+
+  bool dispatch(const hsa_kernel_dispatch_packet_t& p) {
+    gpu::DispatchRequest request;
+    request.packet_address = reinterpret_cast<uint64_t>(&p);
+    request.dims = p.setup & 3;
+    const uint16_t workgroup[3] = {p.workgroup_size_x, p.workgroup_size_y, p.workgroup_size_z};
+    const uint32_t grid[3] = {p.grid_size_x, p.grid_size_y, p.grid_size_z};
+    for (unsigned i = 0; i < 3; ++i) {
+      const bool used = i < std::max<unsigned>(request.dims, 1);
+      request.workgroup[i] = used ? workgroup[i] : 1;
+      request.grid[i] = used ? grid[i] : 1;
+    }
+    request.private_bytes = p.private_segment_size;
+    request.group_bytes = p.group_segment_size;
+    request.kernel_object = p.kernel_object;
+    request.kernarg = reinterpret_cast<uint64_t>(p.kernarg_address);
+    request.queue_address = reinterpret_cast<uint64_t>(amd);
+    request.only_queue = ::only_queue();
+    request.dispatch_id = read_index().load(std::memory_order_relaxed);
+    request.timed = device_clock::modelled();
+    if (request.timed) {
+      take_turn();
+      request.start_ns = ready_ns();
+    }
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    uint64_t start = now_ns();
+    const gpu::DispatchResult result = agent->gpu->run(request);
+    uint64_t end = now_ns();
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!result.ok) return fault(result);
+    if (request.timed) {
+      const device_clock::Span span = device_clock::dispatch(
+          agent, agent->gpu->device().compute_units, request.start_ns, result.duration_ns, result.compute_units);
+      start = span.start;
+      end = time_ns_ = span.end;
+      after_kernel_ = true;
+    }
+    complete(p.completion_signal, start, std::max(end, start + 1));
+    return true;
+  }
+
+  void take_turn() {
+    if (now_.ticket) lane->take_turn(now_.ticket);
+  }
+  // When a dispatch may start: after what the queue did before, and after the host submitted it.
+  uint64_t ready_ns() const { return device_clock::ready_ns(now_.submitted_ns, time_ns_, after_kernel_); }
+  // The time of a marker: it needs nothing of the device.
+  void mark_time() {
+    const uint64_t least = after_kernel_ ? device_clock::least_after_ns(last_marker_ns_) : 0;
+    last_marker_ns_ = std::max(device_clock::ready_ns(now_.submitted_ns, 0, false), least);
+    time_ns_ = std::max(time_ns_, last_marker_ns_);
+    after_kernel_ = false;
+  }
+
+  bool wait_while(auto pending) {
+    if (now_.ticket && pending()) lane->hold(pending);
+    bool done = false;
+    while (!stopping_ && !done) {
+      const uint32_t seen = change_count();
+      done = !pending();
+      if (!done) wait_for_change(seen, 1'000'000'000);
+    }
+    if (now_.ticket) lane->hold(nullptr);
+    return done;
+  }
+
+  bool barrier(const hsa_barrier_and_packet_t& p, bool all) {
+    const uint64_t start = now_ns();
+    const bool done = wait_while([&] {
+      bool any_signal = false, any_zero = false, any_left = false;
+      for (hsa_signal_t handle : p.dep_signal) {
+        Signal* signal = signal_of(handle);
+        if (!signal) continue;
+        any_signal = true;
+        (signal->value().load(std::memory_order_acquire) == 0 ? any_zero : any_left) = true;
+      }
+      return any_signal && (all ? any_left : !any_zero);
+    });
+    if (!done) return false;
+    if (device_clock::modelled()) {
+      take_turn();
+      if (signal_of(p.completion_signal)) mark_time();
+      for (hsa_signal_t handle : p.dep_signal)
+        if (Signal* signal = signal_of(handle)) time_ns_ = device_clock::heard_ns(time_ns_, signal->amd.end_ts);
+      complete(p.completion_signal, time_ns_, time_ns_);
+      return true;
+    }
+    complete(p.completion_signal, start, now_ns());
+    return true;
+  }
+
+  bool barrier_value(const hsa_amd_barrier_value_packet_t& p) {
+    const uint64_t start = now_ns();
+    Signal* signal = signal_of(p.signal);
+    const bool done = !signal || wait_while([&] {
+      return !holds(hsa_signal_condition_t(p.cond), signal->value().load(std::memory_order_acquire) & p.mask, p.value);
+    });
+    if (!done) return false;
+    if (device_clock::modelled()) {
+      take_turn();
+      mark_time();
+      if (signal) time_ns_ = device_clock::heard_ns(time_ns_, signal->amd.end_ts);
+      complete(p.completion_signal, time_ns_, time_ns_);
+      return true;
+    }
+    complete(p.completion_signal, start, now_ns());
+    return true;
+  }
+
+  bool fault(const gpu::DispatchResult& result) {
+    const hsa_status_t status =
+        result.refused ? HSA_STATUS_ERROR_INVALID_PACKET_FORMAT : status_of(result.fault.fault.kind);
+    if (status == hsa_status_t(HSA_STATUS_ERROR_MEMORY_FAULT)) memory_event(result.fault.fault);
+    return fail(status, result.fault.text);
+  }
+
+  void memory_event(const gpu::Fault& fault) {
+    hsa_amd_event_t event{};
+    event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
+    event.memory_fault = {agent->handle(), fault.address,
+                          uint32_t(fault.kind == gpu::FaultKind::ReadOnly ? HSA_AMD_MEMORY_FAULT_READ_ONLY
+                                                                          : HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT)};
+    Runtime* runtime = Runtime::get();
+    if (!runtime) return;
+    std::unique_lock lock(runtime->event_mutex);
+    auto handlers = runtime->event_handlers;
+    lock.unlock();
+    for (auto [handler, data] : handlers) handler(&event, data);
+  }
+
+  // The queue stops here, as on hardware; without a callback nobody could ever hear of it.
+  bool fail(hsa_status_t status, const std::string& text) {
+    std::fputs(text.c_str(), stderr);
+    std::fflush(stderr);
+    stopping_ = true;
+    if (!on_error) std::abort();
+    on_error(status, handle(), error_data);
+    return false;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  uint64_t rings_ = 0;
+  // Modelled: the end of the last packet, and whether there was a kernel before the next.
+  uint64_t time_ns_ = 0, last_marker_ns_ = 0;
+  bool after_kernel_ = false;
+  struct {
+    uint64_t ticket, submitted_ns;
+  } now_{};  // of the packet at hand
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace
+
+hsa_status_t create_hardware_queue(Agent& agent, uint32_t size, hsa_queue_type32_t type, QueueCallback on_error,
+                                   void* data, Queue** out) {
+  if (!agent.is_gpu()) return HSA_STATUS_ERROR_INVALID_QUEUE_CREATION;
+  if (!size || (size & (size - 1)) || size > kMaxPackets || type > HSA_QUEUE_TYPE_COOPERATIVE)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  auto queue = std::make_unique<HardwareQueue>();
+  queue->on_error = on_error;
+  queue->error_data = data;
+  if (!queue->create(agent, size, type)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  *out = queue.release();
+  return HSA_STATUS_SUCCESS;
+}
+
+bool submit(Queue& queue, const Packet* packets, uint64_t count) {
+  auto& hardware = static_cast<HardwareQueue&>(queue);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t index = queue.write_index().fetch_add(1, std::memory_order_acq_rel);
+    while (index - queue.read_index().load(std::memory_order_acquire) >= queue.amd->hsa_queue.size) {
+      if (hardware.stopped()) return false;
+      std::this_thread::yield();
+    }
+    Packet& to = queue.slot_at(index);
+    std::memcpy(to.bytes + 2, packets[i].bytes + 2, sizeof(Packet) - 2);
+    store_header(to, packets[i].header);
+    ring(queue, int64_t(index));
+  }
+  return true;
+}
