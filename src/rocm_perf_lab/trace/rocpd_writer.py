@@ -126,6 +126,12 @@ class RocpdWriter:
             f'INSERT INTO "rocpd_{table}{self._suffix}" ({names}) VALUES ({marks})', rows
         )
 
+    def _add(self, table: str, **row: Any) -> None:
+        self._insert(table, tuple(row), [tuple(row.values())])
+
+    def _add_owned(self, table: str, number: int, **row: Any) -> None:
+        self._add(table, id=number, nid=1, pid=self._pid, **row)
+
     def string(self, text: str) -> int:
         return self._strings.setdefault(text, len(self._strings) + 1)
 
@@ -143,15 +149,24 @@ class RocpdWriter:
     ) -> None:
         """The recorded process; comes first. Its environment is never written."""
         self._pid = pid
-        self._insert(
+        self._add(
             "info_node",
-            ("id", "hash", "machine_id", "system_name", "hostname"),
-            [(1, 0, machine_id, "Linux", hostname)],
+            id=1,
+            hash=0,
+            machine_id=machine_id,
+            system_name="Linux",
+            hostname=hostname,
         )
-        self._insert(
+        self._add_owned(
             "info_process",
-            ("id", "nid", "ppid", "pid", "init", "fini", "start", "end", "command", "extdata"),
-            [(pid, 1, parent, pid, start, end, start, end, command, _json(extdata))],
+            pid,
+            ppid=parent,
+            init=start,
+            fini=end,
+            start=start,
+            end=end,
+            command=command,
+            extdata=_json(extdata),
         )
 
     def agent(
@@ -167,52 +182,35 @@ class RocpdWriter:
         device_id: int = 0,
         extdata: Mapping[str, Any] | None = None,
     ) -> int:
-        self._insert(
+        self._add_owned(
             "info_agent",
-            (
-                "id",
-                "nid",
-                "pid",
-                "type",
-                "absolute_index",
-                "logical_index",
-                "type_index",
-                "uuid",
-                "name",
-                "model_name",
-                "vendor_name",
-                "product_name",
-                "user_name",
-                "extdata",
-            ),
-            [
-                (
-                    number,
-                    1,
-                    self._pid,
-                    kind,
-                    number,
-                    number,
-                    type_index,
-                    device_id,
-                    name,
-                    model,
-                    vendor,
-                    product,
-                    product,
-                    _json(extdata),
-                )
-            ],
+            number,
+            type=kind,
+            absolute_index=number,
+            logical_index=number,
+            type_index=type_index,
+            uuid=device_id,
+            name=name,
+            model_name=model,
+            vendor_name=vendor,
+            product_name=product,
+            user_name=product,
+            extdata=_json(extdata),
         )
         return number
 
     def code_object(
         self, number: int, agent: int, *, uri: str = "", base: int = 0, size: int = 0
     ) -> int:
-        self._insert(
+        self._add_owned(
             "info_code_object",
-            "id nid pid agent_id uri load_base load_size load_delta storage_type".split(),
-            [(number, 1, self._pid, agent, uri, base, size, base, "FILE")],
+            number,
+            agent_id=agent,
+            uri=uri,
+            load_base=base,
+            load_size=size,
+            load_delta=base,
+            storage_type="FILE",
         )
         return number
 
@@ -230,31 +228,21 @@ class RocpdWriter:
         scratch: int = 0,
         kernarg: int = 0,
     ) -> int:
-        mangled = mangled if mangled is not None else name
-        self._insert(
+        self._add_owned(
             "info_kernel_symbol",
-            "id nid pid code_object_id kernel_name display_name kernel_object "
-            "kernarg_segment_size kernarg_segment_alignment group_segment_size "
-            "private_segment_size sgpr_count arch_vgpr_count accum_vgpr_count extdata".split(),
-            [
-                (
-                    number,
-                    1,
-                    self._pid,
-                    code_object,
-                    mangled + ".kd",
-                    name,
-                    0,
-                    kernarg,
-                    8,
-                    lds,
-                    scratch,
-                    sgprs,
-                    arch_vgprs,
-                    accum_vgprs,
-                    _json({"kernel_id": number, "demangled_kernel_name": name}),
-                )
-            ],
+            number,
+            code_object_id=code_object,
+            kernel_name=(mangled if mangled is not None else name) + ".kd",
+            display_name=name,
+            kernel_object=0,
+            kernarg_segment_size=kernarg,
+            kernarg_segment_alignment=8,
+            group_segment_size=lds,
+            private_segment_size=scratch,
+            sgpr_count=sgprs,
+            arch_vgpr_count=arch_vgprs,
+            accum_vgpr_count=accum_vgprs,
+            extdata=_json({"kernel_id": number, "demangled_kernel_name": name}),
         )
         return number
 
@@ -271,28 +259,20 @@ class RocpdWriter:
         key = (name, agent)
         if key not in self._counters:
             self._counters[key] = number = len(self._counters) + 1
-            self._insert(
+            self._add_owned(
                 "info_pmc",
-                "id nid pid agent_id target_arch name symbol description component value_type "
-                "block expression is_constant is_derived".split(),
-                [
-                    (
-                        number,
-                        1,
-                        self._pid,
-                        agent,
-                        "GPU",
-                        name,
-                        name,
-                        description,
-                        "rocm",
-                        "ABS",
-                        block,
-                        "",
-                        0,
-                        int(derived),
-                    )
-                ],
+                number,
+                agent_id=agent,
+                target_arch="GPU",
+                name=name,
+                symbol=name,
+                description=description,
+                component="rocm",
+                value_type="ABS",
+                block=block,
+                expression="",
+                is_constant=0,
+                is_derived=int(derived),
             )
         return self._counters[key]
 
@@ -381,22 +361,10 @@ class RocpdWriter:
             events = self._events((category, r.correlation) for r in batch)
             for r, event in zip(batch, events, strict=True):
                 self._see(r.tid, None, r.stream)
+                where = (r.target, r.target_address, r.source, r.source_address)
+                name = self.string(r.kind)
                 rows.append(
-                    (
-                        1,
-                        self._pid,
-                        r.tid,
-                        r.start,
-                        r.end,
-                        self.string(r.kind),
-                        r.target,
-                        r.target_address,
-                        r.source,
-                        r.source_address,
-                        r.size,
-                        r.stream,
-                        event,
-                    )
+                    (1, self._pid, r.tid, r.start, r.end, name, *where, r.size, r.stream, event)
                 )
             self._insert(
                 "memory_copy",
@@ -412,21 +380,8 @@ class RocpdWriter:
             events = self._events((category, r.correlation) for r in batch)
             for r, event in zip(batch, events, strict=True):
                 self._threads.setdefault(r.tid)
-                rows.append(
-                    (
-                        1,
-                        self._pid,
-                        r.tid,
-                        r.agent,
-                        r.type,
-                        r.level,
-                        r.start,
-                        r.end,
-                        r.address,
-                        r.size,
-                        event,
-                    )
-                )
+                what = (r.agent, r.type, r.level)
+                rows.append((1, self._pid, r.tid, *what, r.start, r.end, r.address, r.size, event))
             self._insert(
                 "memory_allocate",
                 "nid pid tid agent_id type level start end address size event_id".split(),
