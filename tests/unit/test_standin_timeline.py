@@ -19,9 +19,10 @@ from rocm_perf_lab.virtual.rocprofv3.log import (
     Return,
     Transfer,
 )
-from rocm_perf_lab.virtual.rocprofv3.timeline import LaunchSpan, Timeline, simulate
+from rocm_perf_lab.virtual.rocprofv3.spans import LaunchSpan, Timeline
+from rocm_perf_lab.virtual.rocprofv3.timeline import simulate
 
-GPU, UNITS = 1, 304
+GPU, OTHER, UNITS = 1, 2, 304
 NULL = 0
 NON_BLOCKING = 1
 
@@ -51,10 +52,10 @@ class Program:
         call.given["stream"] = handle
         return handle
 
-    def launch(self, stream: int = NULL, ns: int = 50_000, units: int = 8) -> None:
+    def launch(self, stream: int = NULL, ns: int = 50_000, units: int = 8, gpu: int = GPU) -> None:
         self.launches += 1
         shape = ((64, 1, 1), (64, 1, 1))
-        place = (self.correlation + 1, self.tid, 0, max(stream, 1), GPU, 7)
+        place = (self.correlation + 1, self.tid, 0, max(stream, 1), gpu, 7)
         launch = Launch(self.launches, *place, *shape, 0, 0, False, False)
         self.log.outcomes[self.launches] = Outcome(ns, 0, 2100.0, 1.0, units, 0.0, {})
         self.call("hipLaunchKernel", ("hipStream_t", "stream", hex(stream)), inside=launch)
@@ -72,7 +73,8 @@ class Program:
         self.call("hipStreamWaitEvent", *arguments)
 
     def run(self, serialise: bool = False) -> Timeline:
-        return simulate(self.log, costs(), {GPU: UNITS}, start=1000, serialise=serialise)
+        gpus = {GPU: UNITS, OTHER: UNITS}
+        return simulate(self.log, costs(), gpus, start=1000, serialise=serialise)
 
 
 def spans(line: Timeline) -> list[tuple[int, int]]:
@@ -155,6 +157,17 @@ def test_a_synchronisation_returns_after_the_work() -> None:
     program.call("hipDeviceSynchronize")
     line = program.run()
     assert end_of(line, "hipDeviceSynchronize") >= line.launches[0].end + costs().wake_up_ns
+
+
+def test_a_null_stream_waits_for_its_own_device_only() -> None:
+    program = Program()
+    program.launch(program.stream(0xA000), ns=50_000_000)
+    program.call("hipSetDevice", ("int", "deviceId", "1"))
+    program.launch(gpu=OTHER)
+    program.call("hipStreamSynchronize", ("hipStream_t", "stream", "0x0"))
+    line = program.run()
+    (_, long), (_, short) = spans(line)
+    assert short < end_of(line, "hipStreamSynchronize") < long
 
 
 def test_a_plain_copy_waits_and_an_asynchronous_one_from_pinned_memory_does_not() -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.arch.gpu import Gpu
-from rocm_perf_lab.arch.load import gpu as gpu_of
 from rocm_perf_lab.device import discover
-from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError, UsageError
-from rocm_perf_lab.optimize import find_source, measure
+from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError
+from rocm_perf_lab.optimize import baseline, find_source, measure
 from rocm_perf_lab.optimize.attempt import Attempt, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
 from rocm_perf_lab.optimize.claims import Claim, capture_of, keep_images
@@ -27,12 +26,24 @@ from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.optimize.target import Target, make_target, ranked
 from rocm_perf_lab.optimize.whole_program import WholeTime, whole_time
 from rocm_perf_lab.optimize.workspace import Workspace, digest
-from rocm_perf_lab.schema.common import DeviceInfo, Provenance
+from rocm_perf_lab.schema.common import Provenance
 from rocm_perf_lab.schema.optimize import EndToEnd, Iteration, KernelOutcome, OptimizeDocument
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 from rocm_perf_lab.schema.prompt import PromptAttempt
 
 Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One kernel to improve, in the program as it was."""
+
+    target: Target
+    path: Path
+    profile: ProfileDocument
+    original: Built
+    builder: Builder
+    before: WholeTime
 
 
 class Search:
@@ -70,15 +81,15 @@ class Search:
     def run(self) -> OptimizeDocument:
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         options = self.options
-        architecture = _architecture(options.device)
+        architecture = discover.choose(options.device).architecture
         builder = Builder(options.recipe, self.box, options.sources, architecture)
         self.tell("building the program as it is")
         path = options.sources[0]
         texts = {source: find_source.read_text(source) for source in options.sources}
-        original = self._baseline(builder, path, texts[path])
+        original = baseline.build(builder, path, texts[path], self.space.builds / "original")
         self.tell("profiling it")
-        profile = self._profile(original)
-        gpu = _gpu(profile)
+        profile = baseline.profile(original, options, self.space.folder, self.tell)
+        gpu = baseline.gpu_of(profile)
         bests: dict[Path, Best] = {}
         before: WholeTime | None = None
         for number, kernel in enumerate(ranked(profile, options.kernel)):
@@ -102,42 +113,9 @@ class Search:
                 self._note(f"{kernel.kernel.name} is left alone: {target.plan.blocked}")
                 continue
             before = before or self._whole(original.program)
-            bests[path] = self._improve(target, profile, path, original, best, builder, before)
+            work = Work(target, path, profile, original, builder, before)
+            bests[path] = self._improve(work, best)
         return self._document(started, profile, texts, original, bests, before)
-
-    def _baseline(self, builder: Builder, path: Path, text: str) -> Built:
-        try:
-            return builder.build(path, text, self.space.builds / "original")
-        except BuildFailed as error:
-            raise BadInput(
-                f"{path.name} as it is cannot be built: {error.reason}",
-                hint=_tail(error.log) or "say how with --build",
-            ) from None
-
-    def _profile(self, original: Built) -> ProfileDocument:
-        from rocm_perf_lab import workflow
-        from rocm_perf_lab.workflow.analyze import Choices
-
-        kept = self.space.folder / "profile" / "profile.json"
-        if kept.is_file():
-            return ProfileDocument.model_validate_json(kept.read_bytes())
-        partial = self.space.folder / ".profile"
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        documents = workflow.profile_program(
-            workflow.Options(
-                program=str(original.program),
-                arguments=self.options.arguments,
-                att=True,
-                choices=Choices(kernel=self.options.kernel),
-                device=self.options.device,
-            ),
-            partial,
-            self.tell,
-        )
-        workflow.write_documents(documents, partial)
-        partial.rename(kept.parent)
-        return documents.profile
 
     def _target(
         self, number: int, kernel: KernelProfile, original: Built, gpu: Gpu | None
@@ -194,28 +172,17 @@ class Search:
             attempts=attempts,
         )
 
-    def _improve(
-        self,
-        target: Target,
-        profile: ProfileDocument,
-        path: Path,
-        original: Built,
-        best: Best,
-        builder: Builder,
-        before: WholeTime,
-    ) -> Best:
-        start = best
+    def _improve(self, work: Work, best: Best) -> Best:
+        start, target = best, work.target
         attempts: list[PromptAttempt] = []
         accepted: list[Outcome] = []
         tried: set[str] = set()
         while not self._spent():
-            context = self._context(path, best.source, target.name, profile, attempts)
+            context = self._context(work.path, best.source, target.name, work.profile, attempts)
             progressed = False
             for proposal in self._proposals(context, tried):
                 progressed = True
-                outcome = self._tried(
-                    proposal, context, target, original, best, builder, before, path
-                )
+                outcome = self._tried(work, proposal, context, best)
                 attempts.append(told(outcome))
                 if outcome.accepted:
                     assert outcome.built is not None
@@ -230,7 +197,7 @@ class Search:
             self.outcomes.append(kernel_outcome(target, 0, None))
             return start
         try:
-            found = self._final(target, original, best, accepted)
+            found = self._final(work, best, accepted)
         except PerfLabError as error:
             self._note(f"{target.name}: the result could not be measured: {error.message}")
             found = None
@@ -252,31 +219,22 @@ class Search:
                 tried.add(name)
                 yield proposal
 
-    def _tried(
-        self,
-        proposal: Proposal,
-        context: Context,
-        target: Target,
-        original: Built,
-        best: Best,
-        builder: Builder,
-        before: WholeTime,
-        path: Path,
-    ) -> Outcome:
+    def _tried(self, work: Work, proposal: Proposal, context: Context, best: Best) -> Outcome:
+        target = work.target
         index = len(self.iterations) + 1
         base, proposed = digest(best.source), digest(proposal.source)
         folder = self.space.builds / f"{index:04d}"
         known = self._known.get((target.symbol, base, proposed))
         if known is not None:
-            outcome = self._remembered(proposal, context, known, builder, folder)
+            outcome = self._remembered(proposal, context, known, work.builder, folder)
         else:
             outcome = Attempt(
-                proposal, context, self.proposer, target, original, best, builder, folder,
+                proposal, context, self.proposer, target, work.original, best, work.builder, folder,
                 self.options.bar,
                 lambda stage, title: self.tell(f"{_short(target.name)}: {stage}: {title}"),
             ).run()  # fmt: skip
             if outcome.accepted:
-                outcome = self._end_to_end(outcome, before)
+                outcome = self._end_to_end(outcome, work.before)
             self._record(outcome, index, target, base, proposed)
         self.iterations.append(outcome.iteration(index, target.name))
         if outcome.accepted and outcome.measured is not None:
@@ -337,14 +295,13 @@ class Search:
         except BuildFailed as error:
             raise BadInput(f"what was accepted before no longer builds: {error.reason}") from None
 
-    def _final(
-        self, target: Target, original: Built, best: Best, accepted: Sequence[Outcome]
-    ) -> measure.Measured:
+    def _final(self, work: Work, best: Best, accepted: Sequence[Outcome]) -> measure.Measured:
         """The claim: original against final, measured as such and not multiplied together."""
+        target = work.target
         self.tell(f"{_short(target.name)}: measuring the original against the result")
         rules = [o.proposal.provenance.get("rule") for o in accepted]
         rule = max(rules, key=measure.error_of)  # the widest margin one of the changes asks for
-        before = original.code_of(target.symbol).elf.data
+        before = work.original.code_of(target.symbol).elf.data
         after = best.built.code_of(target.symbol).elf.data
         bar = self.options.bar
         with target.open_session() as session:
@@ -426,7 +383,7 @@ class Search:
             final_ms=first.final_ms if first else None,
             iterations=self.iterations,
             patch=patch,
-            device=DeviceInfo(**device.model_dump()),
+            device=device,
             timing="modelled" if device.kind == "virtual" else "measured",
             program=str(self.options.program),
             source=", ".join(str(path) for path in texts),
@@ -445,17 +402,6 @@ class Search:
         )
 
 
-def _architecture(device: str) -> str:
-    return discover.choose(device).architecture
-
-
-def _gpu(profile: ProfileDocument) -> Gpu | None:
-    try:
-        return gpu_of(profile.gpu.architecture or "")
-    except UsageError:
-        return None
-
-
 def _provenance(profile: ProfileDocument, started: str) -> Provenance:
     from rocm_perf_lab.workflow.provenance import command_line
 
@@ -466,7 +412,3 @@ def _provenance(profile: ProfileDocument, started: str) -> Provenance:
 
 def _short(name: str) -> str:
     return name.partition("(")[0].removeprefix("void ")[-60:]
-
-
-def _tail(log: str) -> str:
-    return "\n  ".join(log.strip().splitlines()[-12:])

@@ -15,13 +15,8 @@ from rocm_perf_lab.virtual.rocprofv3.agents import Gpu
 from rocm_perf_lab.virtual.rocprofv3.counters import Catalogue, Wanted
 from rocm_perf_lab.virtual.rocprofv3.log import Code, Outcome, ProcessLog, Symbol
 from rocm_perf_lab.virtual.rocprofv3.options import Pass
-from rocm_perf_lab.virtual.rocprofv3.timeline import (
-    FILL_WORKGROUP,
-    FillSpan,
-    Timeline,
-    direction,
-    fill_groups,
-)
+from rocm_perf_lab.virtual.rocprofv3.spans import FillSpan, Timeline
+from rocm_perf_lab.virtual.rocprofv3.timeline import FILL_WORKGROUP, direction, fill_groups
 
 _DIRECTIONS = {"H": "HOST", "D": "DEVICE"}
 _ADDRESS = re.compile(r"0x[0-9a-f]+")

@@ -12,14 +12,19 @@ import bisect
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from rocm_perf_lab.virtual.rocprofv3.costs import Costs
 from rocm_perf_lab.virtual.rocprofv3.log import Call, Launch, Memory, ProcessLog, Return, Transfer
+from rocm_perf_lab.virtual.rocprofv3.spans import (
+    CallSpan,
+    CopySpan,
+    FillSpan,
+    LaunchSpan,
+    MemorySpan,
+    Timeline,
+)
+from rocm_perf_lab.virtual.rocprofv3.streams import Streams, Thread
 
-NON_BLOCKING = 1  # hipStreamNonBlocking
-LEGACY, PER_THREAD = 1, 2  # hipStreamLegacy, hipStreamPerThread
 # The runtime's fill kernel (ROCm clr, KernelBlitManager::fillBuffer1D): 16 bytes to a work-item.
 FILL_ITEM_BYTES, FILL_WORKGROUP = 16, 256
 _ELEMENT_BITS = re.compile(r"D(8|16|32)(Async)?$")  # hipMemsetD32 counts words, hipMemset bytes
@@ -30,93 +35,6 @@ DEVICE_SYNC = frozenset(
     "hipFreeArray hipModuleUnload".split()
 )
 RECORD = frozenset(("hipEventRecord", "hipEventRecordWithFlags"))
-
-
-class StreamKey(NamedTuple):
-    """A created stream by its handle; a default stream by its device, or by its thread too."""
-
-    handle: int
-    device: int = 0
-    thread: int = 0
-
-
-@dataclass
-class Stream:
-    number: int
-    device: int
-    blocking: bool  # waits for the null stream
-    legacy: bool = False
-    done: int = 0  # when its work so far ends
-    waits: int = 0  # what events make its next work wait for
-    capturing: bool = False  # into a graph: calls submit nothing
-
-
-@dataclass(frozen=True)
-class CallSpan:
-    call: Call
-    thread: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class LaunchSpan:
-    launch: Launch
-    thread: int
-    stream: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class CopySpan:
-    transfer: Transfer
-    thread: int
-    stream: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class FillSpan:
-    """hipMemset, which AMD's runtime does with a kernel of its own."""
-
-    call: Call
-    thread: int
-    stream: int
-    agent: int
-    size: int
-    plane: bool  # rows with a pitch
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class MemorySpan:
-    memory: Memory
-    thread: int
-    start: int
-    end: int
-
-
-@dataclass
-class Timeline:
-    start: int
-    end: int = 0
-    calls: list[CallSpan] = field(default_factory=list)
-    launches: list[LaunchSpan] = field(default_factory=list)
-    copies: list[CopySpan] = field(default_factory=list)
-    fills: list[FillSpan] = field(default_factory=list)
-    memory: list[MemorySpan] = field(default_factory=list)
-
-
-@dataclass
-class _Thread:
-    number: int
-    clock: int
-    device: int
-    stack: list[tuple[Call, int]] = field(default_factory=list)  # open calls and their starts
-    wait_until: int = 0  # what the innermost open call has to wait for
 
 
 class _Units:
@@ -176,11 +94,9 @@ class _Simulation:
         self.units = {agent: _Units(count) for agent, count in compute_units.items()}
         self.gpus = sorted(compute_units)
         self.line = Timeline(start)
-        self.threads: dict[int, _Thread] = {}
-        self.latest: _Thread | None = None
-        self.streams: dict[StreamKey, Stream] = {}
-        self.by_number: dict[tuple[int, int], StreamKey] = {}  # device, HIP's number
-        self.created: dict[int, list[StreamKey]] = {}
+        self.threads: dict[int, Thread] = {}
+        self.latest: Thread | None = None
+        self.streams = Streams(self.gpus, costs)
         self.events: dict[int, int] = {}
         self.captured_events: set[int] = set()
         self.engines: dict[tuple[str, int], int] = {}
@@ -212,12 +128,12 @@ class _Simulation:
 
     # Host
 
-    def _thread(self, tid: int) -> _Thread:
+    def _thread(self, tid: int) -> Thread:
         thread = self.threads.get(tid)
         if thread is None:
             # A new thread was started by somebody: not before the latest call there was.
             clock = self.latest.clock if self.latest else self.line.start
-            thread = _Thread(len(self.threads), clock, self.gpus[0] if self.gpus else 0)
+            thread = Thread(len(self.threads), clock, self.gpus[0] if self.gpus else 0)
             self.threads[tid] = thread
         self.latest = thread
         return thread
@@ -241,12 +157,12 @@ class _Simulation:
         thread.wait_until = 0
         self.line.calls.append(CallSpan(call, thread.number, begun, thread.clock))
 
-    def _wait(self, thread: _Thread, until: int) -> None:
+    def _wait(self, thread: Thread, until: int) -> None:
         """The call returns only after `until`; waking up takes time if it had to sleep."""
         if until > thread.clock:
             thread.wait_until = max(thread.wait_until, until + self.costs.wake_up_ns)
 
-    def _effect(self, call: Call, thread: _Thread) -> None:
+    def _effect(self, call: Call, thread: Thread) -> None:
         """What a call does to the order of things, beyond the work it submitted."""
         name = call.name.removesuffix("_spt")
         if name == "hipSetDevice":
@@ -254,121 +170,56 @@ class _Simulation:
             if number < len(self.gpus):
                 thread.device = self.gpus[number]
         elif name in DEVICE_SYNC:
-            self._wait(thread, self._device_done(thread.device))
+            self._wait(thread, self.streams.device_done(thread.device))
         elif name in ("hipStreamSynchronize", "hipStreamQuery"):
-            self._wait(thread, self._stream_done(self._stream_of(call, thread)))
+            self._wait(thread, self.streams.done(self.streams.of_call(call, thread)))
         elif name in ("hipEventSynchronize", "hipEventQuery"):
             self._wait(thread, self.events.get(call.of_type("hipEvent_t") or 0, 0))
         elif name == "hipStreamBeginCapture":
-            self._stream_of(call, thread).capturing = True
+            self.streams.of_call(call, thread).capturing = True
         elif name == "hipStreamEndCapture":
-            for captured in self.streams.values():
-                captured.capturing = False
+            self.streams.end_capture()
             self.captured_events.clear()
         elif name in RECORD:
-            stream, event = self._stream_of(call, thread), call.of_type("hipEvent_t") or 0
+            stream, event = self.streams.of_call(call, thread), call.of_type("hipEvent_t") or 0
             if stream.capturing:
                 self.captured_events.add(event)
                 return
             self.captured_events.discard(event)
-            self.events[event] = self._stream_done(stream)
+            self.events[event] = self.streams.done(stream)
         elif name == "hipStreamWaitEvent":
-            stream, event = self._stream_of(call, thread), call.of_type("hipEvent_t") or 0
+            stream, event = self.streams.of_call(call, thread), call.of_type("hipEvent_t") or 0
             if event in self.captured_events:
                 stream.capturing = True
             done = self.events.get(event, 0)
             if not stream.capturing and done > stream.done:
                 stream.waits = max(stream.waits, done + self.costs.signal_ns)
         elif name.startswith(("hipStreamCreate", "hipExtStreamCreate")):
-            self._create(call, thread)
+            self.streams.create(call, thread)
         elif name == "hipStreamDestroy":
-            self.streams.pop(StreamKey(call.of_type("hipStream_t") or 0), None)
+            self.streams.destroy(call.of_type("hipStream_t") or 0)
         elif name.startswith("hipMemset"):
             self._fill(call, thread)
         elif name in ("hipLaunchHostFunc", "hipStreamAddCallback"):
-            stream = self._stream_of(call, thread)
-            ready = self._ready(stream, thread.clock)
+            stream = self.streams.of_call(call, thread)
+            ready = self.streams.ready(stream, thread.clock)
             stream.done = ready + self.costs.host_function_ns
         elif name == "hipHostRegister":
             base, size = call.pointer("hostPtr", "ptr"), call.number("sizeBytes", "size")
             if base and size:
                 bisect.insort(self.pinned, (base, base + size))
 
-    def _create(self, call: Call, thread: _Thread) -> None:
-        handle = next(iter(call.given.values()), 0)
-        flags = call.number("flags") or 0
-        key = StreamKey(handle)
-        number = self.costs.first_created_stream + sum(map(len, self.created.values()))
-        self.streams[key] = Stream(number, thread.device, not flags & NON_BLOCKING)
-        self.created.setdefault(thread.device, []).append(key)
-
-    # Streams
-
-    def _stream_of(self, call: Call, thread: _Thread) -> Stream:
-        return self._stream(self._key_of(call, thread))
-
-    def _key_of(self, call: Call, thread: _Thread) -> StreamKey:
-        handle = call.of_type("hipStream_t") or 0
-        if handle == PER_THREAD or (handle == 0 and call.name.endswith("_spt")):
-            return StreamKey(PER_THREAD, thread.device, thread.number + 1)
-        return StreamKey(0, thread.device) if handle in (0, LEGACY) else StreamKey(handle)
-
-    def _stream(self, key: StreamKey) -> Stream:
-        stream = self.streams.get(key)
-        if stream is None:
-            # Default streams come into being with their first use.
-            legacy = key.handle == 0
-            place = self.gpus.index(key.device) if key.device in self.gpus else 0
-            number = place if legacy else self.costs.first_default_stream + len(self.streams)
-            stream = self.streams[key] = Stream(number, key.device, not legacy, legacy)
-        return stream
-
-    def _stream_of_work(self, correlation: int, agent: int, number: int, thread: _Thread) -> Stream:
-        """The stream of the call that submits; where it names none, by HIP's own number."""
-        call = next((c for c, _ in reversed(thread.stack) if c.correlation == correlation), None)
-        if call is not None and call.of_type("hipStream_t") is not None:
-            key = self._key_of(call, thread)
-            if not call.name.startswith("hipGraph"):
-                self.by_number[agent, number] = key
-            # A graph's nodes run one after another: what follows what inside is not recorded.
-            return self._stream(key)
-        if number == 0:
-            return self._stream(StreamKey(0, agent))
-        made = self.created.get(agent, [])
-        guess = made[number - 1] if number <= len(made) else StreamKey(-number, agent)
-        return self._stream(self.by_number.get((agent, number), guess))
-
-    def _ready(self, stream: Stream, submitted: int) -> int:
-        """When the stream's next work may start; takes up what it was told to wait for."""
-        ready = max(submitted, stream.done, stream.waits)
-        stream.waits = 0
-        for other in self.streams.values():
-            if other.device != stream.device or other is stream:
-                continue
-            if (stream.legacy and other.blocking) or (stream.blocking and other.legacy):
-                ready = max(ready, other.done)
-        return ready
-
-    def _stream_done(self, stream: Stream) -> int:
-        done = max(stream.done, stream.waits)
-        if stream.legacy:
-            done = max([done, *(s.done for s in self.streams.values() if s.blocking)])
-        return done
-
-    def _device_done(self, device: int) -> int:
-        return max((s.done for s in self.streams.values() if s.device == device), default=0)
-
     # Device
 
     def _launch(self, launch: Launch) -> None:
         thread = self._thread(launch.thread)
-        stream = self._stream_of_work(launch.correlation, launch.agent, launch.stream, thread)
+        stream = self.streams.of_work(launch.correlation, launch.agent, launch.stream, thread)
         outcome = self.log.outcomes.get(launch.number)
         if outcome is None:
             return  # it never ran to its end: a fault, or the process was killed before
         if launch.correlation == 0:
             thread.clock += self.costs.packet_ns  # a program that writes packets itself
-        ready = self._ready(stream, thread.clock + self.costs.submit_to_start_ns)
+        ready = self.streams.ready(stream, thread.clock + self.costs.submit_to_start_ns)
         queue = (launch.agent, launch.queue)
         busy_until = self.queue_done.get(queue, 0)
         if busy_until:
@@ -386,9 +237,9 @@ class _Simulation:
     def _copy(self, transfer: Transfer) -> None:
         thread = self._thread(transfer.thread)
         gpu = max(transfer.source_agent, transfer.target_agent)
-        stream = self._stream_of_work(transfer.correlation, gpu, transfer.stream, thread)
+        stream = self.streams.of_work(transfer.correlation, gpu, transfer.stream, thread)
         way = direction(transfer, self.gpus)
-        ready = self._ready(stream, thread.clock + self.costs.submit_to_start_ns)
+        ready = self.streams.ready(stream, thread.clock + self.costs.submit_to_start_ns)
         start = max(ready, self.engines.get((way, gpu), 0))
         end = start + self.costs.copy_ns(way, transfer.size)
         self.engines[way, gpu] = stream.done = end
@@ -410,13 +261,13 @@ class _Simulation:
         at = bisect.bisect_right(self.pinned, (address, 1 << 64)) - 1
         return at >= 0 and address < self.pinned[at][1]
 
-    def _fill(self, call: Call, thread: _Thread) -> None:
+    def _fill(self, call: Call, thread: Thread) -> None:
         """hipMemset: a kernel of the runtime's; the host waits unless the call is Async."""
-        stream = self._stream_of(call, thread)
+        stream = self.streams.of_call(call, thread)
         size, plane = _filled(call)
         if stream.capturing or not size:
             return
-        ready = self._ready(stream, thread.clock + self.costs.submit_to_start_ns)
+        ready = self.streams.ready(stream, thread.clock + self.costs.submit_to_start_ns)
         if self.serialise:
             ready = max(ready, self.last_dispatch + self.costs.between_kernels_ns)
         duration = self.costs.copy_ns("FILL", size)

@@ -1,0 +1,64 @@
+"""The program as it is: built, profiled, and the GPU it ran on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from rocm_perf_lab.arch.gpu import Gpu
+from rocm_perf_lab.arch.load import gpu
+from rocm_perf_lab.errors import BadInput, UsageError
+from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
+from rocm_perf_lab.optimize.options import Options
+from rocm_perf_lab.schema.profile import ProfileDocument
+
+Tell = Callable[[str], None]
+
+
+def build(builder: Builder, path: Path, text: str, folder: Path) -> Built:
+    try:
+        return builder.build(path, text, folder)
+    except BuildFailed as error:
+        raise BadInput(
+            f"{path.name} as it is cannot be built: {error.reason}",
+            hint=_tail(error.log) or "say how with --build",
+        ) from None
+
+
+def profile(original: Built, options: Options, folder: Path, tell: Tell) -> ProfileDocument:
+    """Kept in the run's folder: a run that goes on goes by the same one."""
+    from rocm_perf_lab import workflow
+    from rocm_perf_lab.workflow.analyze import Choices
+
+    kept = folder / "profile" / "profile.json"
+    if kept.is_file():
+        return ProfileDocument.model_validate_json(kept.read_bytes())
+    partial = folder / ".profile"
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    documents = workflow.profile_program(
+        workflow.Options(
+            program=str(original.program),
+            arguments=options.arguments,
+            att=True,
+            choices=Choices(kernel=options.kernel),
+            device=options.device,
+        ),
+        partial,
+        tell,
+    )
+    workflow.write_documents(documents, partial)
+    partial.rename(kept.parent)
+    return documents.profile
+
+
+def gpu_of(profile: ProfileDocument) -> Gpu | None:
+    try:
+        return gpu(profile.gpu.architecture or "")
+    except UsageError:
+        return None
+
+
+def _tail(log: str) -> str:
+    return "\n  ".join(log.strip().splitlines()[-12:])
