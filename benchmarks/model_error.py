@@ -78,13 +78,11 @@ def main() -> int:
         page.write_text(model_tables.page(page.read_text("utf-8"), results, totals), "utf-8")
         errors.write_text(model_tables.figures(errors.read_text("utf-8"), totals), "utf-8")
     if arguments.json:
-        print(json.dumps({"rows": [asdict(r) for r in results], "summary": totals}, indent=2))
+        errors = {name: asdict(total) for name, total in totals.items()}
+        print(json.dumps({"rows": [asdict(r) for r in results], "summary": errors}, indent=2))
         return 0
     for name, total in totals.items():
-        print(
-            f"{name:<14} {total['rows']:>3} rows   median {total['median']:.1%}   "
-            f"mean {total['mean']:.1%}   worst {total['worst']:.0%}"
-        )
+        print(f"{name:<14} {total}")
     return 0
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rocm_perf_lab.validate.probes import Compared
-from rocm_perf_lab.validate.times import NAMES, Result
+from rocm_perf_lab.validate.times import NAMES, Errors, Result
 
 SECTION = "### Kernel times, MI300A\n"
 _BY_PROGRAM = re.compile(r"(\| program \|.*\n\|[-|]+\n)((?:\|.*\n)+)")
@@ -18,7 +18,7 @@ _BY_PROBE = re.compile(r"(\| device \| probe \|.*\n\|[-|]+\n)((?:\|.*\n)*)")
 _BY_ROW = re.compile(r"(\| kernel \|.*\n\|[-|]+\n)((?:\|.*\n)+)")
 
 
-def page(text: str, results: Sequence[Result], totals: Mapping[str, Mapping[str, float]]) -> str:
+def page(text: str, results: Sequence[Result], totals: Mapping[str, Errors]) -> str:
     """docs/virtual-model.md with both tables as these results make them."""
     before, mark, after = text.partition(SECTION)
     if not mark:
@@ -74,12 +74,12 @@ def _row(result: Result) -> str:
     return f"{result.measured_us:,.1f} | {result.modelled_us:,.1f} | {error}"
 
 
-def _program(name: str, total: Mapping[str, float]) -> str:
-    median, mean, worst = (100 * total[key] for key in ("median", "mean", "worst"))
-    return f"| {name} | {total['rows']:.0f} | {median:.1f} % | {mean:.1f} % | {worst:.0f} % |\n"
+def _program(name: str, total: Errors) -> str:
+    median, mean, worst = (100 * part for part in (total.median, total.mean, total.worst))
+    return f"| {name} | {total.rows} | {median:.1f} % | {mean:.1f} % | {worst:.0f} % |\n"
 
 
-def figures(text: str, totals: Mapping[str, Mapping[str, float]]) -> str:
+def figures(text: str, totals: Mapping[str, Errors]) -> str:
     """errors.toml with the figures of each class that has them."""
 
     def figure(match: re.Match[str]) -> str:
@@ -88,9 +88,9 @@ def figures(text: str, totals: Mapping[str, Mapping[str, float]]) -> str:
             raise SystemExit(f"no row of the class {match['name']} was run")
         block = match[0]
         for key, value in (
-            ("median_percent", f"{100 * total['median']:.1f}"),
-            ("worst_percent", f"{100 * total['worst']:.1f}"),
-            ("rows", f"{total['rows']:.0f}"),
+            ("median_percent", f"{100 * total.median:.1f}"),
+            ("worst_percent", f"{100 * total.worst:.1f}"),
+            ("rows", str(total.rows)),
         ):
             block = re.sub(rf"^{key} = .*$", f"{key} = {value}", block, flags=re.MULTILINE)
         return block

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.validate.probes import Compared
-from rocm_perf_lab.validate.times import Result, summary
+from rocm_perf_lab.validate.times import Result, summary, too_far_off
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
@@ -86,3 +86,15 @@ def test_the_table_of_probes_is_written_anew() -> None:
     assert model_tables.probes(made, {"virtual:mi300x": [line]}) == made
     with pytest.raises(SystemExit, match="table of probes"):
         model_tables.probes("nothing", {})
+
+
+def test_errors_beyond_what_the_page_states_are_named() -> None:
+    def rows(error: float) -> list[Result]:
+        return [Result("relu", "7", 1.0, 1 + error, 0.5, 0.0)]
+
+    assert too_far_off(summary([])) == []
+    assert too_far_off(summary(rows(0.0))) == []
+    assert too_far_off(summary(rows(-0.9))) == [
+        "median error of the kernel times",
+        "mean error of the kernel times",
+    ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +22,10 @@ from rocm_perf_lab.schema.device import (
     Validation,
     ValidationLine,
 )
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.validate.probes import Compared
+    from rocm_perf_lab.validate.times import Result
 
 EXAMPLES = examples("rocm-perf device list", "rocm-perf device list --json")
 VALIDATE_EXAMPLES = examples(
@@ -82,8 +87,8 @@ def validate(
     Prints what was measured, what the model says, the error and the source; of some GPUs nothing is
     published, and it says so. Exit code 1: an error is beyond what the documentation states.
     """
-    from rocm_perf_lab.validate.probes import known, published, run_probes
-    from rocm_perf_lab.validate.times import left_out, rows, run_rows, summary
+    from rocm_perf_lab.validate.probes import known, run_probes
+    from rocm_perf_lab.validate.times import left_out, rows, run_rows, summary, too_far_off
 
     name = known(device)
     wanted = rows(times) if times else []
@@ -91,31 +96,15 @@ def validate(
     if quick:
         wanted = [row for row in wanted if row.elements <= _QUICK_ELEMENTS]
     lines = run_probes(name, quick)
-    if not json and not lines:
-        print(f"{name}: no published numbers to hold it against; it has not been validated")
-    if not json and lines:
-        print(f"{name}, modelled, against measurements of others\n")
-        print(f"{'':<36} {'measured':>15} {'modelled':>9} {'error':>7}  source")
-        for line in lines:
-            measured = " to ".join(f"{value:,.6g}" for value in line.measured)
-            print(
-                f"{line.words + ', ' + line.unit:<36} {measured:>15} {line.modelled:>9,.5g} "
-                f"{line.error:>+7.1%}  {line.source}{'' if line.ok else '  TOO FAR OFF'}"
-            )
+    if not json:
+        _print_probes(name, lines)
     results = []
     for result in run_rows(wanted) if wanted else ():
         results.append(result)
         if not json:
-            what = f"{result.program} {result.size}, us"
-            print(
-                f"{what:<36} {result.measured_us:>15,.1f} {result.modelled_us:>9,.1f} "
-                f"{result.error:>+7.1%}"
-            )
+            _print_time(result)
     totals = summary(results)
-    bad = [line.words for line in lines if not line.ok]
-    for figure in ("median", "mean") if results else ():
-        if 100 * totals["all"][figure] > published()["times"][f"{figure}_percent"]:
-            bad.append(f"{figure} error of the kernel times")
+    bad = [line.words for line in lines if not line.ok] + too_far_off(totals)
     if json:
         found = Validation(
             device=name,
@@ -123,16 +112,34 @@ def validate(
             lines=[ValidationLine.of(line) for line in lines],
             times=[ValidatedTime.of(result) for result in results],
             times_left_out=missing,
-            times_error={key: TimesError.model_validate(total) for key, total in totals.items()},
+            times_error={key: TimesError.of(total) for key, total in totals.items()},
         )
         sys.stdout.write(to_json(found))
     else:
         for key, total in totals.items():
-            print(
-                f"{key:<14} {total['rows']:>3} rows   median {total['median']:.1%}   "
-                f"mean {total['mean']:.1%}   worst {total['worst']:.0%}"
-            )
+            print(f"{key:<14} {total}")
         if missing:
             print(f"left out, as these programs are not here: {', '.join(missing)}")
     if bad:
         raise GateFailed(f"further off than the documentation states: {', '.join(bad)}")
+
+
+def _print_probes(name: str, lines: Sequence[Compared]) -> None:
+    if not lines:
+        print(f"{name}: no published numbers to hold it against; it has not been validated")
+        return
+    print(f"{name}, modelled, against measurements of others\n")
+    print(f"{'':<36} {'measured':>15} {'modelled':>9} {'error':>7}  source")
+    for line in lines:
+        measured = " to ".join(f"{value:,.6g}" for value in line.measured)
+        print(
+            f"{line.words + ', ' + line.unit:<36} {measured:>15} {line.modelled:>9,.5g} "
+            f"{line.error:>+7.1%}  {line.source}{'' if line.ok else '  TOO FAR OFF'}"
+        )
+
+
+def _print_time(result: Result) -> None:
+    what = f"{result.program} {result.size}, us"
+    print(
+        f"{what:<36} {result.measured_us:>15,.1f} {result.modelled_us:>9,.1f} {result.error:>+7.1%}"
+    )

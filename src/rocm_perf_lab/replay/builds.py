@@ -6,15 +6,18 @@ Pure functions over code objects and the capture; no device is needed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from rocm_perf_lab.codeobject.architecture import GENERIC, processor
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
 from rocm_perf_lab.errors import BadInput, Refused
 from rocm_perf_lab.replay import hidden_arguments
+from rocm_perf_lab.replay.format import Capture
 from rocm_perf_lab.replay.images import Variable, kernel_of, parse, variables
-from rocm_perf_lab.replay.pointers import Move
+from rocm_perf_lab.replay.pointers import Move, Moves
 from rocm_perf_lab.schema.capture import Dispatch, LoadedCodeObject, Segment
 
 STT_FUNC = 2
@@ -106,3 +109,36 @@ def symbol_moves(
         low = symbol.value + captured.load_delta
         moves.append(Move(low, low + max(symbol.size, 1), match.value + delta - low))
     return moves
+
+
+def refuse_lost_variables(
+    captured: LoadedCodeObject, original: CodeObject, code: CodeObject, what: str
+) -> None:
+    """A variable the kernel wrote must be there to be compared."""
+    there = {variable.name: variable.size for variable in variables(code)}
+    for variable, segment in segment_variables(original, captured.segments):
+        low = variable.address - segment.linked_address
+        written = any(
+            e.offset < low + variable.size and e.offset + e.size > low for e in segment.after
+        )
+        if written and there.get(variable.name) != variable.size:
+            raise Refused(
+                f"{what} has no variable {variable.name} of {variable.size} bytes, which the "
+                "captured kernel writes"
+            )
+
+
+def refuse_lost_pointers(capture: Capture, moves: Sequence[Move], what: str) -> None:
+    """An argument that points into the original's image must have somewhere to point."""
+    captured = capture.kernel_code_object
+    own = Moves([Move(captured.load_base, captured.load_base + captured.load_size, 0)])
+    block = np.frombuffer(capture.kernarg, dtype=np.uint8)
+    explicit = [a for a in capture.dispatch.arguments if not a.hidden]
+    known = Moves(list(moves)).find(0, block)[0].tolist()
+    for offset in own.find(0, block)[0].tolist():
+        if offset not in known:
+            name = next((a.name for a in explicit if a.offset <= offset < a.offset + a.size), "?")
+            raise Refused(
+                f"argument {name} points into the captured code object, at nothing that has a "
+                f"name in {what}"
+            )

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.codeobject.kernels import CodeObject
 from rocm_perf_lab.errors import BadInput, Refused
-from rocm_perf_lab.replay import builds, hidden_arguments, images, outputs
+from rocm_perf_lab.replay import builds, hidden_arguments, images, outputs, reachable
 from rocm_perf_lab.replay import hsa as h
 from rocm_perf_lab.replay.address_space import Holding, Span
 from rocm_perf_lab.replay.compare import identical
@@ -100,14 +99,9 @@ class Machine:
             for r in capture.regions
         ]  # fmt: skip
         ranges = [(r.base, r.size) for r in capture.regions]
-        self._everywhere = Moves(
-            [Move(o.load_base, o.load_base + o.load_size, 0) for o in capture.code_objects]
-        )
         kernarg_pages = {r.base for r in capture.regions if "kernarg" in r.flags}
-        pointed = self._scan(
-            [p for p in regions if p.address not in kernarg_pages], refuse=not translate_memory
-        )
-        needed = self._reachable(pointed)
+        memory = [p for p in regions if p.address not in kernarg_pages]
+        needed = reachable.code_objects(capture, memory, refuse=not translate_memory)
         self.loaded: dict[int, images.Image] = {}
         moves: list[Move] = []
         for index in sorted(needed):
@@ -145,46 +139,6 @@ class Machine:
             build=ORIGINAL if code.index == self.capture.dispatch.code_object else None,
         )
 
-    def _scan(self, parts: Sequence[Part], refuse: bool) -> set[int]:
-        """Code objects that captured memory points into."""
-        order = sorted(self.capture.code_objects, key=lambda code: code.load_base)
-        found: set[int] = set()
-        for part in parts:
-            assert part.source is not None
-            for low, high in part.source.stored():
-                for at in range(low, high, 32 << 20):
-                    data = part.source.before(at, min(32 << 20, high - at))
-                    offsets, which = self._everywhere.find(part.address + at, data)
-                    if not len(offsets):
-                        continue
-                    found |= {order[i].index for i in which.tolist()}
-                    if refuse:
-                        first = int(offsets[0])
-                        value = int.from_bytes(data[first : first + 8].tobytes(), "little")
-                        raise Refused(
-                            f"the word at {part.address + at + first:#x} holds {value:#x}, an "
-                            "address of code or of a module variable, and code moves in a replay",
-                            hint="--translate-pointers moves every such word with the code",
-                        )
-        return found
-
-    def _reachable(self, more: set[int]) -> set[int]:
-        """The kernel's code object, and those that arguments and variables point into."""
-        capture = self.capture
-        order = sorted(capture.code_objects, key=lambda code: code.load_base)
-        needed = {capture.dispatch.code_object, *more}
-        block = np.frombuffer(capture.kernarg, dtype=np.uint8)
-        needed |= {order[i].index for i in self._everywhere.find(0, block)[1].tolist()}
-        todo = list(needed)
-        while todo:
-            for segment in capture.code_objects[todo.pop()].segments:
-                data = Source(capture, segment.before, [], segment.size).before(0, segment.size)
-                which = self._everywhere.find(segment.address, data)[1]
-                fresh = {order[i].index for i in which.tolist()} - needed
-                needed |= fresh
-                todo += fresh
-        return needed
-
     # ---- builds
 
     def _original(self) -> Build:
@@ -216,8 +170,10 @@ class Machine:
         entry = images.entry(self.hsa, self.gpu, image, dispatch.kernel.symbol)
         number = len(self.builds)
         symbol_moves = builds.symbol_moves(captured, original, code, image.delta)
-        self._refuse_lost_variables(captured, original, code, what)
-        self._refuse_lost_pointers(captured, symbol_moves, what)
+        builds.refuse_lost_variables(captured, original, code, what)
+        builds.refuse_lost_pointers(capture, symbol_moves, what)
+        if self._translate_memory:
+            raise Refused("memory that points into code cannot be shared by two builds of it")
         others = [
             Move(o.load_base, o.load_base + o.load_size, self.loaded[o.index].base - o.load_base)
             for o in capture.code_objects
@@ -255,42 +211,6 @@ class Machine:
         )
         self.set_state(self.state.overrides, self.state.guard_byte)
         return number
-
-    def _refuse_lost_variables(
-        self, captured: LoadedCodeObject, original: CodeObject, code: CodeObject, what: str
-    ) -> None:
-        """A variable the kernel wrote must be there to be compared."""
-        there = {variable.name: variable.size for variable in images.variables(code)}
-        for variable, segment in builds.segment_variables(original, captured.segments):
-            low = variable.address - segment.linked_address
-            written = any(
-                e.offset < low + variable.size and e.offset + e.size > low for e in segment.after
-            )
-            if written and there.get(variable.name) != variable.size:
-                raise Refused(
-                    f"{what} has no variable {variable.name} of {variable.size} bytes, which the "
-                    "captured kernel writes"
-                )
-
-    def _refuse_lost_pointers(
-        self, captured: LoadedCodeObject, moves: Sequence[Move], what: str
-    ) -> None:
-        """An argument that points into the original's image must have somewhere to point."""
-        own = Moves([Move(captured.load_base, captured.load_base + captured.load_size, 0)])
-        block = np.frombuffer(self.capture.kernarg, dtype=np.uint8)
-        explicit = [a for a in self.capture.dispatch.arguments if not a.hidden]
-        known = Moves(list(moves)).find(0, block)[0].tolist()
-        for offset in own.find(0, block)[0].tolist():
-            if offset not in known:
-                name = next(
-                    (a.name for a in explicit if a.offset <= offset < a.offset + a.size), "?"
-                )
-                raise Refused(
-                    f"argument {name} points into the captured code object, at nothing that has a "
-                    f"name in {what}"
-                )
-        if self._translate_memory:
-            raise Refused("memory that points into code cannot be shared by two builds of it")
 
     def _put_queue(self, block: bytearray, kind: str, offset: int, size: int) -> None:
         if kind == hidden_arguments.QUEUE_POINTER:

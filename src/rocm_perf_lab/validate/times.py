@@ -10,7 +10,7 @@ import csv
 import re
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from rocm_perf_lab import scratch
 from rocm_perf_lab.arch.model_error import ERROR_CLASSES, model_errors
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.validate.build import build, recorded
+from rocm_perf_lab.validate.probes import published
 from rocm_perf_lab.virtual.rocprofv3.costs import Costs, costs
 
 DEVICE = "virtual:mi300a"
@@ -62,6 +63,22 @@ class Result:
     @property
     def error(self) -> float:
         return self.modelled_us / self.measured_us - 1
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Of several rows, without their signs."""
+
+    rows: int
+    median: float
+    mean: float
+    worst: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.rows:>3} rows   median {self.median:.1%}   mean {self.mean:.1%}   "
+            f"worst {self.worst:.0%}"
+        )
 
 
 def rows(path: Path) -> list[Row]:
@@ -124,19 +141,28 @@ def measure(row: Row, program: Path, folder: Path, costs: Costs) -> Result:
     return Result(row.program, row.size, row.measured_us, modelled, kernel, seconds)
 
 
-def summary(results: list[Result]) -> dict[str, dict[str, float]]:
+def summary(results: Sequence[Result]) -> dict[str, Errors]:
     """By program, by class of error, and of all."""
     out = {}
     for name in (*NAMES, *ERROR_CLASSES, "all"):
         errors = [abs(r.error) for r in results if name in (r.program, error_class(r), "all")]
         if errors:
-            out[name] = {
-                "rows": len(errors),
-                "median": statistics.median(errors),
-                "mean": statistics.fmean(errors),
-                "worst": max(errors),
-            }
+            middle, mean = statistics.median(errors), statistics.fmean(errors)
+            out[name] = Errors(len(errors), middle, mean, max(errors))
     return out
+
+
+def too_far_off(totals: Mapping[str, Errors]) -> list[str]:
+    """What of all rows together is further off than the documentation states."""
+    stated, whole = published()["times"], totals.get("all")
+    if whole is None:
+        return []
+    figures = {"median": whole.median, "mean": whole.mean}
+    return [
+        f"{name} error of the kernel times"
+        for name, error in figures.items()
+        if 100 * error > stated[f"{name}_percent"]
+    ]
 
 
 def error_class(result: Result) -> str | None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -134,7 +135,7 @@ def _kept(folder: Path, name: str, kernel: str | None, tell: Tell) -> Side:
 
 def _side(
     name: str,
-    kind: str,
+    kind: Literal["run", "traces"],
     runs: Sequence[Trace],
     kernels: Sequence[KernelProfile],
     provenance: Provenance,
@@ -164,14 +165,12 @@ def _side(
     if not samples:  # only the runtime's own kernels ran
         samples = {n: Samples(tuple(c), modelled) for n, c in columns.items() if any(map(len, c))}
     return Side(
-        info=schema.Side.model_validate(
-            {
-                "name": name,
-                "kind": kind,
-                "device": provenance.device,
-                "runs": len(runs),
-                "runtime_ms": sum(s.total_ms for s in samples.values()) if samples else None,
-            }
+        info=schema.Side(
+            name=name,
+            kind=kind,
+            device=provenance.device,
+            runs=len(runs),
+            runtime_ms=sum(s.total_ms for s in samples.values()) if samples else None,
         ),
         samples=samples,
         kernels=by_name,
