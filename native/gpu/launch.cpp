@@ -118,8 +118,9 @@ void ClockTimes::give(Wave& wave, uint64_t group, uint32_t number, uint64_t grou
         uint64_t(int64_t((double(group) - double(found->index)) / double(group_count) * double(duration)));
   }
   if (found->waves.empty()) return;
-  const std::vector<uint64_t>& times = found->waves[number % found->waves.size()];
-  wave.clock = {times.data(), times.data() + times.size(), 0, 0};
+  const WaveTimes& times = found->waves[number % found->waves.size()];
+  const uint64_t* first = times.readings.data();
+  wave.clock = {.next = first, .end = first + times.readings.size(), .whole_pace = times.pace};
 }
 
 GroupShape shape_of(const Launch& launch, uint64_t index) {

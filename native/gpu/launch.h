@@ -8,9 +8,13 @@ namespace gpu {
 
 // When the waves of a launch read the clock, by the model: cycles since its start.
 struct ClockTimes {
+  struct WaveTimes {
+    std::vector<uint64_t> readings;
+    double pace = 0;  // clocks per instruction, of a wave of which only the beginning was simulated
+  };
   struct Group {
     uint64_t index = 0;
-    std::vector<std::vector<uint64_t>> waves;
+    std::vector<WaveTimes> waves;
   };
   std::vector<Group> groups;  // those that were simulated, in order
   uint64_t duration = 0;

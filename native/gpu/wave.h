@@ -81,15 +81,19 @@ struct RangeCache {
   Range entry[kEntries];
 };
 
-// What the clock shows at each reading of a wave, in shader clocks after time_base; past the last
-// one it goes on at the last pace.
+// What the clock shows at each reading of a wave, in shader clocks after time_base. Past the last one
+// it goes on with the instructions: at the whole wave's pace where that is given, else at the last.
 struct ClockReadings {
   const uint64_t *next = nullptr, *end = nullptr;
-  uint64_t last = 0, pace = 0;
+  double whole_pace = 0;  // clocks per instruction
+  uint64_t last = 0, last_executed = 0;
+  double last_pace = 0;
   explicit operator bool() const { return end != nullptr; }
-  uint64_t read() {
-    if (next == end) return last += pace;
-    pace = *next - last;
+  uint64_t read(uint64_t executed) {
+    const double instructions = double(executed - last_executed);
+    last_executed = executed;
+    if (next == end) return last += uint64_t(instructions * (whole_pace > 0 ? whole_pace : last_pace));
+    if (instructions > 0) last_pace = double(*next - last) / instructions;
     return last = *next++;
   }
 };

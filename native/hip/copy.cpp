@@ -47,8 +47,8 @@ void fill_box(const FillRequest& request) {
   }
 }
 
-// Runs `work` in stream order on the host: at once where nothing is in the way.
-hipError_t run_on_host(Stream& stream, Blocking blocking, std::function<void()> work) {
+// Runs `work`, which writes so many bytes, in stream order on the host: at once where nothing is in the way.
+hipError_t run_on_host(Stream& stream, Blocking blocking, uint64_t bytes, std::function<void()> work) {
   if (blocking == Blocking::Yes) {
     {
       std::lock_guard lock(stream.device.mutex);
@@ -56,15 +56,17 @@ hipError_t run_on_host(Stream& stream, Blocking blocking, std::function<void()> 
     }
     if (hipError_t status = synchronize(stream)) return status;
     work();
+    if (time_is_modelled()) hsa_rocm_perf_host_copied(bytes);
     return hipSuccess;
   }
   std::lock_guard lock(stream.device.mutex);
   if (!stream.queue()) return hipErrorOutOfMemory;
-  if (stream.idle()) {
+  // Where time is modelled, work may be done and its time still to come.
+  if (!time_is_modelled() && stream.idle()) {
     work();
     return hipSuccess;
   }
-  return stream.host([work = std::move(work)](hipError_t) { work(); });
+  return stream.host([work = std::move(work)](hipError_t) { work(); }, bytes);
 }
 
 hsa_agent_t agent_of(const void* address) {
@@ -170,7 +172,8 @@ hipError_t submit_copy(Stream& stream, const CopyRequest& request, Blocking bloc
   (void)check_side(request.from, 0, false, from_device);
   if (!to_device && !from_device) {
     if (pageable(request.to.base) || pageable(request.from.base)) blocking = Blocking::Yes;
-    return run_on_host(stream, blocking, [request] { copy_box(request); });
+    return run_on_host(stream, blocking, request.width * request.height * request.depth,
+                       [request] { copy_box(request); });
   }
   if (request.linear()) return submit_linear(stream, request, blocking);
   if (request.width > UINT32_MAX) return hipErrorInvalidValue;
@@ -179,11 +182,11 @@ hipError_t submit_copy(Stream& stream, const CopyRequest& request, Blocking bloc
 
 hipError_t submit_fill(Stream& stream, const FillRequest& request, Blocking blocking) {
   if (request.width == 0 || request.height == 0 || request.depth == 0) return hipSuccess;
-  if (!time_is_modelled()) return run_on_host(stream, blocking, [request] { fill_box(request); });
+  const size_t bytes = request.width * request.element * request.height * request.depth;
+  if (!time_is_modelled()) return run_on_host(stream, blocking, bytes, [request] { fill_box(request); });
   CompletionRef done;
   {
     std::lock_guard lock(stream.device.mutex);
-    const size_t bytes = request.width * request.element * request.height * request.depth;
     hipError_t status = stream.timed_fill(request.to.base, bytes, [request] { fill_box(request); });
     if (status != hipSuccess) return status;
     done = stream.last;

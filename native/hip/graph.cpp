@@ -141,7 +141,13 @@ hipError_t run_order(const std::vector<hipGraphNode*>& order, Stream& stream) {
 
 }  // namespace
 
-hipError_t run_graph(hipGraphExec& exec, Stream& stream) { return run_order(exec.order, stream); }
+hipError_t run_graph(hipGraphExec& exec, Stream& stream) {
+  if (!time_is_modelled()) return run_order(exec.order, stream);
+  hsa_rocm_perf_graph_launch(1);
+  const hipError_t status = run_order(exec.order, stream);
+  hsa_rocm_perf_graph_launch(0);
+  return status;
+}
 
 }  // namespace hip
 

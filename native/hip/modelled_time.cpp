@@ -14,7 +14,11 @@ void tell_kind_of_time() {
     const bool recorded = std::getenv("ROCM_PERF_RECORD") != nullptr;  // the profile says it
     if (!hsa_rocm_perf_is_time_modelled || recorded) return;
     const bool model = chosen && std::strcmp(chosen, "model") == 0;
-    if (model) std::fputs("rocm-perf: event times are modelled, not measured\n", stderr);
+    if (model)
+      std::fputs(
+          "rocm-perf: times of events and of clocks in kernels are modelled, not measured; "
+          "the host's own clocks show the emulation's\n",
+          stderr);
     else if ((!chosen || !*chosen) && !time_is_modelled())
       std::fputs(
           "rocm-perf: event times are the emulation's, not a GPU's; "

@@ -108,7 +108,13 @@ void HostWorker::loop() {
       if (status == hipSuccess) status = result;
     }
     task.run(status);
-    task.done->finish();
+    if (!time_is_modelled()) {
+      task.done->finish();
+      continue;
+    }
+    const std::vector<hsa_signal_t> waits = signals_of(task.after);
+    hsa_rocm_perf_host_work_done(task.submitted_ns, uint32_t(waits.size()), waits.data(), task.copied_bytes,
+                                 task.done->signal);
   }
 }
 
@@ -211,6 +217,7 @@ std::vector<CompletionRef> Stream::pending() {
 }
 
 hipError_t Stream::dispatch(const KernelDispatch& kernel, CompletionRef* done) {
+  if (time_is_modelled()) tell_kind_of_time();
   if (!ensure_queue()) return hipErrorOutOfMemory;
   CompletionRef completion = make_completion(&device);
   if (!completion) return hipErrorOutOfMemory;
@@ -312,13 +319,14 @@ hipError_t Stream::timed_fill(void* to, size_t bytes, std::function<void()> fill
   return hipSuccess;
 }
 
-hipError_t Stream::host(std::function<void(hipError_t)> run) {
+hipError_t Stream::host(std::function<void(hipError_t)> run, uint64_t copied_bytes) {
   if (!ensure_queue()) return hipErrorOutOfMemory;
   CompletionRef completion = make_completion(&device);
   if (!completion) return hipErrorOutOfMemory;
   if (!worker_) worker_ = std::make_unique<HostWorker>();
   scratch_.clear();
-  worker_->push({pending(), std::move(run), completion});
+  const uint64_t submitted_ns = time_is_modelled() ? hsa_rocm_perf_host_work_submitted() : 0;
+  worker_->push({pending(), std::move(run), completion, copied_bytes, submitted_ns});
   submitted(std::move(completion), false);
   return hipSuccess;
 }

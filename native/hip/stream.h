@@ -43,6 +43,8 @@ class HostWorker {
     std::vector<CompletionRef> after;
     std::function<void(hipError_t)> run;  // given the status of the work before
     CompletionRef done;
+    uint64_t copied_bytes = 0;  // of a copy; 0: a function
+    uint64_t submitted_ns = 0;  // where time is modelled
   };
   HostWorker();
   ~HostWorker();  // after the last task
@@ -88,7 +90,7 @@ struct Stream {
   hipError_t copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size);
   hipError_t copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_offset, const hsa_pitched_ptr_t& from,
                        const hsa_dim3_t& from_offset, const hsa_dim3_t& range, hsa_amd_copy_direction_t direction);
-  hipError_t host(std::function<void(hipError_t)> run);
+  hipError_t host(std::function<void(hipError_t)> run, uint64_t copied_bytes = 0);
   // A fill as the device's work, where time is modelled.
   hipError_t timed_fill(void* to, size_t bytes, std::function<void()> fill);
   hsa_queue_t* queue() { return ensure_queue(); }

@@ -57,6 +57,8 @@ def test_clocks_in_kernels_are_the_model_s(built: Path) -> None:
     assert told["l1"][0] == pytest.approx(127, rel=0.05)
     assert told["l2"][0] == pytest.approx(292, rel=0.1)  # 287.5
     assert told["rate"][0] == pytest.approx(21, rel=0.02)  # 2100 MHz against 100 MHz
+    in_kernel, by_events = told["long"]
+    assert in_kernel == pytest.approx(by_events, rel=0.03), "only its beginning was simulated"
     assert told["apart"][0] > 100, "a launch takes microseconds, of 100 ticks each"
     assert told["waited"][0] == pytest.approx(100 + 4, abs=5), "210,000 cycles and a launch"
     assert told["counted"] == [3], "what a kernel does in place happens once"
@@ -69,9 +71,15 @@ def test_the_order_of_streams_decides_what_overlaps(built: Path) -> None:
     assert told["two_small"] < 1.5 * told["small"] + 5
     assert told["null_between"] > 2.5 * told["small"] - 5, "the null stream waits and is waited for"
     assert told["graph"] == pytest.approx(told["three"], rel=0.2)
+    assert told["branches"] < told["graph"] * 3, "twelve kernels, six after one another"
+    cost = costs().host_function_ns + costs().wake_up_ns + costs().signal_ns
+    assert told["function"] * 1000 == pytest.approx(cost, rel=0.3)
+    assert told["function"] == told["function_then"] == told["function_much_then"]
+    assert told["tiny_behind"] * 1000 == pytest.approx(costs().event_least_ns, rel=0.01)
     size, rate = 64 << 20, costs().copy_bytes_per_ns
     assert told["memset"] * 1000 == pytest.approx(size / rate["FILL"], rel=0.4)
     assert told["to_device"] * 1000 == pytest.approx(size / rate["H2D"], rel=0.05)
+    assert told["on_host"] * 1000 == pytest.approx(size / rate["H2H"], rel=0.05)
     assert told["on_device"] * 1000 == pytest.approx(size / 2 / rate["D2D"], rel=0.4)
 
 

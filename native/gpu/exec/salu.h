@@ -155,7 +155,7 @@ inline const Inst* setreg(Wave& w, const Inst* i) {
   return remode(w, i);
 }
 
-inline u64 shader_clock(Wave& w) { return w.time_base + (w.clock ? w.clock.read() : 4 * w.executed); }
+inline u64 shader_clock(Wave& w) { return w.time_base + (w.clock ? w.clock.read(w.executed) : 4 * w.executed); }
 inline const Inst* memtime(Wave& w, const Inst* i) {
   write_scalar<u64>(w, i->dst, shader_clock(w));
   return next(i);

@@ -264,8 +264,10 @@ ClockTimes DispatchRecorder::clock_times(const DispatchProfile& profile) const {
     const bool apart = !windows_.whole() && windows_.window(group.index / device_.xccs) > 0;
     const uint64_t later = begin + uint64_t(apart ? std::max(0.0, place - double(group.begun)) : 0);
     for (const WaveTrace& wave : group.waves) {
-      out.waves.push_back(std::move(wave.clocks));
-      for (uint64_t& cycle : out.waves.back()) cycle += later;
+      ClockTimes::WaveTimes& own = out.waves.emplace_back();
+      own.readings = std::move(wave.clocks);
+      for (uint64_t& cycle : own.readings) cycle += later;
+      if (wave.cut && !wave.steps.empty()) own.pace = double(group.ended - group.begun) / double(wave.steps.size());
     }
   }
   return times;

@@ -41,6 +41,8 @@ uint64_t& own() {
   return value;
 }
 
+thread_local bool in_one_call = false;
+
 uint64_t advance(uint64_t to) {
   own() = to;
   uint64_t seen = latest().load(std::memory_order_relaxed);
@@ -116,6 +118,7 @@ void host_saw(uint64_t end_ns) {
 uint64_t host_asks() { return advance(own() + cost::between_calls_ns + cost::call_ns); }
 
 uint64_t host_submits(Call call) {
+  if (in_one_call) return own();
   const uint64_t whole = call == Call::Launch   ? cost::hipLaunchKernel
                          : call == Call::Marker ? cost::hipEventRecord
                                                 : cost::hipMemcpyAsync;
@@ -148,6 +151,10 @@ Span transfer(const void* device, uint32_t device_units, Way way, uint64_t ready
   return {start, free = start + duration};
 }
 
+uint64_t host_work_ns(uint64_t copied_bytes) {
+  return copied_bytes ? uint64_t(std::llround(double(copied_bytes) / cost::H2H)) : uint64_t(cost::host_function_ns);
+}
+
 uint64_t least_after_ns(uint64_t marker_ns) { return marker_ns ? marker_ns + cost::event_least_ns : 0; }
 
 uint64_t heard_ns(uint64_t own_ns, uint64_t other_done_ns) {
@@ -155,6 +162,28 @@ uint64_t heard_ns(uint64_t own_ns, uint64_t other_done_ns) {
 }
 
 }  // namespace device_clock
+
+extern "C" void hsa_rocm_perf_graph_launch(int begins) {
+  using namespace device_clock;
+  if (!modelled()) return;
+  in_one_call = begins != 0;
+  const uint64_t before_work = cost::hipGraphLaunch / 2;
+  advance(own() + (begins ? cost::between_calls_ns + before_work : cost::hipGraphLaunch - before_work));
+}
+extern "C" uint64_t hsa_rocm_perf_host_work_submitted(void) {
+  return device_clock::modelled() ? device_clock::host_submits(device_clock::Call::Marker) : 0;
+}
+extern "C" void hsa_rocm_perf_host_work_done(uint64_t submitted_ns, uint32_t count, const hsa_signal_t* waits,
+                                             uint64_t copied_bytes, hsa_signal_t completion) {
+  uint64_t start = submitted_ns;
+  for (uint32_t i = 0; i < count; ++i)
+    if (const Signal* signal = signal_of(waits[i])) start = std::max(start, signal->amd.end_ts + cost::wake_up_ns);
+  complete(completion, start, start + device_clock::host_work_ns(copied_bytes));
+}
+extern "C" void hsa_rocm_perf_host_copied(uint64_t bytes) {
+  using namespace device_clock;
+  if (modelled()) advance(own() + host_work_ns(bytes));
+}
 
 extern "C" void hsa_rocm_perf_modelled_time(int on) { device_clock::asked = on != 0; }
 extern "C" int hsa_rocm_perf_is_time_modelled(void) { return device_clock::modelled(); }

@@ -6,6 +6,8 @@
 // (virtual/rocprofv3/timeline.py, arch/data/virtual/timeline.toml).
 #pragma once
 
+#include <hsa/hsa.h>
+
 #include <cstdint>
 
 namespace device_clock {
@@ -27,6 +29,8 @@ uint64_t ready_ns(uint64_t submitted_ns, uint64_t queue_done_ns, bool after_kern
 Span dispatch(const void* device, uint32_t device_units, uint64_t ready_ns, uint64_t duration_ns, uint32_t units);
 enum class Way : uint8_t { HostToDevice, DeviceToHost, DeviceToDevice, HostToHost, Fill };
 Span transfer(const void* device, uint32_t device_units, Way way, uint64_t ready_ns, uint64_t bytes);
+// What the host does in a stream: a copy within its memory, or, of no bytes, a function.
+uint64_t host_work_ns(uint64_t copied_bytes);
 // The soonest that an event is told after another with a launch between them.
 uint64_t least_after_ns(uint64_t marker_ns);
 // When work that waits for another queue's may start.
@@ -37,5 +41,13 @@ uint64_t heard_ns(uint64_t own_ns, uint64_t other_done_ns);
 // For tools in the process: from now on modelled (1), or as the environment says (0).
 extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_modelled_time(int on);
 extern "C" __attribute__((visibility("default"))) int hsa_rocm_perf_is_time_modelled(void);
+// For libamdhip64. A graph is launched by one call, whatever the number of its nodes.
+extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_graph_launch(int begins);
+// The host's own work in a stream, done by a thread that has no clock: after it was submitted and after
+// those signals. Copies of the calling thread's own move its clock on.
+extern "C" __attribute__((visibility("default"))) uint64_t hsa_rocm_perf_host_work_submitted(void);
+extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_host_work_done(
+    uint64_t submitted_ns, uint32_t count, const hsa_signal_t* waits, uint64_t copied_bytes, hsa_signal_t completion);
+extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_host_copied(uint64_t bytes);
 // The caches of every device as after enough other traffic: cold.
 extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_forget_caches(void);

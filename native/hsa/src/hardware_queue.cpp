@@ -149,8 +149,8 @@ class HardwareQueue final : public Queue {
   // The time of a marker: it needs nothing of the device.
   void mark_time() {
     const uint64_t least = after_kernel_ ? device_clock::least_after_ns(last_marker_ns_) : 0;
-    last_marker_ns_ = std::max(device_clock::ready_ns(now_.submitted_ns, 0, false), least);
-    time_ns_ = std::max(time_ns_, last_marker_ns_);
+    time_ns_ = std::max({time_ns_, device_clock::ready_ns(now_.submitted_ns, 0, false), least});
+    last_marker_ns_ = time_ns_;
     after_kernel_ = false;
   }
 

@@ -53,6 +53,17 @@ int main() {
   };
   latency("l1", 4096, 128);
   latency("l2", 256 << 10, 128);
+  // Longer than what of 64 waves is simulated.
+  hipEvent_t begin, end;
+  OK(hipEventCreate(&begin));
+  OK(hipEventCreate(&end));
+  OK(hipEventRecord(begin));
+  clocks<<<64, 64>>>(result->cycles, 40000);
+  OK(hipEventRecord(end));
+  fetch();
+  float ms = 0;
+  OK(hipEventElapsedTime(&ms, begin, end));
+  std::printf("long %.3f %.3f\n", double(host.cycles[1]) / 100, ms * 1000);
   clocks<<<1, 64>>>(result->cycles, 2000);
   fetch();
   std::printf("rate %.2f\n", double(host.cycles[0]) / double(host.cycles[1]));
@@ -60,14 +71,10 @@ int main() {
   stamp<<<1, 1>>>(&result->at[1]);
   fetch();
   std::printf("apart %lld at %lld\n", host.at[1] - host.at[0], host.at[0]);
-  hipEvent_t begin, end;
-  OK(hipEventCreate(&begin));
-  OK(hipEventCreate(&end));
   OK(hipEventRecord(begin));
   wait_for<<<1, 64>>>(210000, &result->turns);
   OK(hipEventRecord(end));
   OK(hipEventSynchronize(end));
-  float ms = 0;
   OK(hipEventElapsedTime(&ms, begin, end));
   std::printf("waited %.3f\n", ms * 1000);
   for (int i = 0; i < 3; ++i) count<<<1, 1>>>(&result->counter, result->cycles);

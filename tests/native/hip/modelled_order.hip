@@ -1,5 +1,5 @@
 // Prints what events say where the order of streams decides: full and small kernels at once, the null
-// stream between others, work that waits for another stream, a graph, memsets and copies.
+// stream between others, work that waits for another stream, graphs, host functions, memsets and copies.
 #include "check.h"
 
 __global__ void spin(float* out, int turns) {
@@ -68,6 +68,34 @@ int main() {
     for (int i = 0; i < 3; ++i) spin<<<kSmall, kThreads, 0, a>>>(out, kTurns);
   });
 
+  OK(hipStreamBeginCapture(a, hipStreamCaptureModeGlobal));  // twelve kernels in two branches
+  OK(hipEventRecord(between, a));
+  OK(hipStreamWaitEvent(b, between, 0));
+  for (int i = 0; i < 6; ++i) {
+    spin<<<kSmall, kThreads, 0, a>>>(out, kTurns);
+    spin<<<kSmall, kThreads, 0, b>>>(other, kTurns);
+  }
+  join();
+  OK(hipStreamEndCapture(a, &graph));
+  OK(hipGraphInstantiate(&made, graph, nullptr, nullptr, 0));
+  timed("branches", [&] { OK(hipGraphLaunch(made, a)); });
+
+  auto nothing = [](void*) {};
+  for (int i = 0; i < 3; ++i) {  // the host goes on at once: what it does later is no part of it
+    OK(hipDeviceSynchronize());
+    OK(hipEventRecord(begin, a));
+    OK(hipLaunchHostFunc(a, nothing, nullptr));
+    OK(hipEventRecord(end, a));
+    for (int k = 0; k < 20 * i; ++k) spin<<<1, 64, 0, b>>>(other, 1);
+    told(i == 0 ? "function" : i == 1 ? "function_then" : "function_much_then");
+  }
+  OK(hipDeviceSynchronize());
+  for (int i = 0; i < 3; ++i) spin<<<kSmall, kThreads, 0, a>>>(out, kTurns);
+  OK(hipEventRecord(begin, a));  // behind work, where the host has gone on
+  spin<<<1, 64, 0, a>>>(out, 1);
+  OK(hipEventRecord(end, a));
+  told("tiny_behind");
+
   const size_t large = size_t{64} << 20;
   void *device, *pinned;
   OK(hipMalloc(&device, large));
@@ -75,4 +103,7 @@ int main() {
   timed("memset", [&] { OK(hipMemsetAsync(device, 1, large, a)); });
   timed("to_device", [&] { OK(hipMemcpyAsync(device, pinned, large, hipMemcpyHostToDevice, a)); });
   timed("on_device", [&] { OK(hipMemcpyAsync(device, static_cast<char*>(device) + large / 2, large / 2, hipMemcpyDeviceToDevice, a)); });
+  void* pinned_too;
+  OK(hipHostMalloc(&pinned_too, large, 0));
+  timed("on_host", [&] { OK(hipMemcpyAsync(pinned_too, pinned, large, hipMemcpyDefault, a)); });
 }
