@@ -153,7 +153,7 @@ def test_an_unknown_architecture_is_none_to_analyses_and_a_sentence_to_people() 
 
 
 def test_a_missing_measured_ceiling_falls_back_to_the_datasheet_and_shows_it() -> None:
-    found = gpu("MI300A")
+    found = gpu("MI325X")
     ceiling = found.ceiling("hbm", "measured")
     assert ceiling is not None and ceiling.kind != "measured"
 
