@@ -187,12 +187,10 @@ class Writer {
   }
   void sopk() {
     const uint32_t k = uint32_t(i_.imm) & 0xffff;
-    if (!std::strcmp(op_.name, "s_getreg_b32")) {
-      add(scalar_name(i_.dst, 1));
-      add(hwreg());
-    } else if (!std::strncmp(op_.name, "s_setreg", 8)) {
-      add(hwreg());
-      add(source(i_.src[0], OpType::B32, 1));
+    if (op_.flags & kOpHwreg) {
+      const bool reads = op_.dst != OpType::None;
+      add(reads ? scalar_name(i_.dst, 1) : hwreg());
+      add(reads ? hwreg() : source(i_.src[0], OpType::B32, 1));
     } else {
       const bool wide = op_.dst == OpType::B64 || op_.src[0] == OpType::B64;
       add(scalar_name(i_.dst, wide ? 2 : 1));
@@ -207,9 +205,10 @@ class Writer {
       case OpType::GPRIDX: add(gpr_index(k)); break;
       case OpType::WAITCNT: waitcnt(k); break;
       case OpType::SENDMSG: sendmsg(k); break;
-      default:
-        if (k && std::strcmp(op_.name, "s_endpgm") == 0) add(format("%u", k));
+      case OpType::OPTIMM:
+        if (k) add(format("%u", k));
         break;
+      default: break;
     }
   }
   void waitcnt(uint32_t k) {

@@ -24,7 +24,7 @@ struct DeviceSpec {
   uint32_t compute_units = 0, xccs = 1, shader_engines = 1, simds_per_cu = 4, waves_per_simd = 8;
   uint32_t clock_mhz = 0, memory_clock_mhz = 0, memory_bus_bits = 0;
   uint64_t memory_bytes = 0;
-  uint32_t lds_bytes_per_cu = 65536, l2_bytes = 0, l3_bytes = 0, chip_id = 0, revision = 0;
+  uint32_t lds_bytes_per_cu = 65536, l1_bytes = 0, l2_bytes = 0, l3_bytes = 0, chip_id = 0, revision = 0;
   bool apu = false;
 };
 const std::vector<DeviceSpec>& devices();

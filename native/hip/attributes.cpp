@@ -109,7 +109,7 @@ constexpr Row kRows[] = {
     ROW(FineGrainSupport, 1),
     FIELD(WallClockRate, clockInstructionRate),
     ROW(NumberOfXccs, d.xccs),
-    ROW(MaxAvailableVgprsPerThread, 512),  // gfx90a and later: vector and accumulation registers in one file
+    ROW(MaxAvailableVgprsPerThread, d.wave_limits ? d.wave_limits->vgprs : 0),
 };
 #undef FIELD
 #undef ROW

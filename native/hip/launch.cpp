@@ -8,7 +8,6 @@
 
 #include "graph.h"
 #include "hostcall.h"
-#include "residency/residency.h"
 
 namespace hip {
 
@@ -120,7 +119,7 @@ std::vector<char> pack_arguments(const Function& function, const Arguments& argu
 int blocks_per_cu(const Function& function, int threads, size_t dynamic_shared) {
   const Device& device = *function.device;
   const KernelMetadata& kernel = *function.metadata;
-  const residency::Limits* limits = residency::find(device.target.substr(0, device.target.find(':')));
+  const residency::Limits* limits = device.wave_limits;
   const size_t lds = function.group_bytes + dynamic_shared;
   if (!limits || threads <= 0 || uint32_t(threads) > kernel.max_threads || lds > limits->lds_bytes_per_workgroup)
     return 0;

@@ -82,7 +82,7 @@ void fill_identity(const Device& device, Properties& p) {
 }
 
 void fill_memory(const Device& device, Properties& p) {
-  size_t lds = 64 << 10;
+  size_t lds = 0;
   hsa_amd_agent_iterate_memory_pools(device.agent, group_bytes, &lds);
   p.sharedMemPerBlock = p.sharedMemPerBlockOptin = lds;
   p.sharedMemPerMultiprocessor = p.maxSharedMemoryPerMultiProcessor = lds;
@@ -107,8 +107,9 @@ void fill_compute(const Device& device, Properties& p) {
   p.multiProcessorCount = number(device.agent, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT);
   p.clockRate = number(device.agent, HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY) * 1000;
   p.clockInstructionRate = 100000;  // the 100 MHz counter behind wall_clock64
-  p.regsPerBlock = 65536;
-  p.regsPerMultiprocessor = 512 * wave * int(device.simds_per_cu);
+  // Accumulation registers count too, as AMD's runtime has it since it knows that they are in the same file.
+  const uint32_t registers = device.wave_limits ? device.wave_limits->vgprs * device.wave_limits->simds : 0;
+  p.regsPerBlock = p.regsPerMultiprocessor = int(registers) * p.warpSize;
   p.maxThreadsPerBlock = threads ? threads : 1024;
   p.maxThreadsPerMultiProcessor = waves_per_cu * p.warpSize;
   p.maxBlocksPerMultiProcessor = waves_per_cu;

@@ -173,6 +173,7 @@ void start(Runtime& rt) {
     size_t dash = device->isa.rfind("--");
     device->target =
         dash == std::string::npos ? agent_text(device->agent, HSA_AGENT_INFO_NAME) : device->isa.substr(dash + 2);
+    device->wave_limits = residency::find(device->target.substr(0, device->target.find(':')));
     device->product = agent_text(device->agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME);
     device->simds_per_cu = agent_info<uint32_t>(device->agent, HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, 4);
     uint32_t waves = agent_info<uint32_t>(device->agent, HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU, 32);

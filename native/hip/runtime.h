@@ -12,6 +12,7 @@
 
 #include "completion.h"
 #include "internal_api.h"
+#include "residency/residency.h"
 
 namespace hip {
 
@@ -27,6 +28,7 @@ struct Device {
   std::string target;                      // "gfx942:sramecc+:xnack-"
   std::string product;
   hipDeviceProp_tR0600 properties{};
+  const residency::Limits* wave_limits = nullptr;  // nullptr: of an architecture nobody described
   uint32_t simds_per_cu = 4, waves_per_simd = 8, xccs = 1;
   size_t memory_granule = 4096;
   size_t limits[8] = {};  // by hipLimit_t

@@ -17,8 +17,8 @@ void WorkSource::place(ComputeUnit& cu, uint64_t time, uint32_t engine) {
   cu.start(group, uint64_t(start), launch_cycles);
 }
 
-CuStorage::CuStorage(const Parameters& parameters)
-    : l1(std::max<uint32_t>(1, uint32_t(parameters.l1_bytes / kLineBytes / parameters.l1_ways)), parameters.l1_ways),
+CuStorage::CuStorage(const DeviceSpec& device, const Parameters& parameters)
+    : l1(std::max<uint32_t>(1, uint32_t(device.l1_bytes / kLineBytes / parameters.l1_ways)), parameters.l1_ways),
       l1_ready(l1.size()) {}
 
 void CuStorage::clear() {

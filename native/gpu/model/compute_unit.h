@@ -80,7 +80,7 @@ struct SimWave {
 };
 // What of a compute unit is large: kept from one dispatch to the next.
 struct CuStorage {
-  explicit CuStorage(const Parameters& parameters);
+  CuStorage(const DeviceSpec& device, const Parameters& parameters);
   void clear();
   std::array<SimWave, 40> slots;   // all free between dispatches
   TagCache l1;

@@ -66,7 +66,7 @@ class XccSimulation {
     // Compute units switched off at manufacture leave their scalar caches to one neighbour.
     const uint32_t sqc = uint32_t(uint64_t(i) * input_.parameters.sqcs_per_xcc / all);
     std::unique_ptr<CuStorage>& storage = state.units[size_t{xcc} * all + i];
-    if (!storage) storage = std::make_unique<CuStorage>(input_.parameters);
+    if (!storage) storage = std::make_unique<CuStorage>(input_.device, input_.parameters);
     auto cu = std::make_unique<ComputeUnit>(input_.parameters, input_.table, memory, input_.residency, sqc, *storage);
     cu->shader_engine = xcc * engines + i % engines;
     cu->cu = i / engines;

@@ -93,7 +93,7 @@ hsa_status_t gpu_info(const Agent& agent, int attribute, void* value) {
     case HSA_AGENT_INFO_QUEUE_MAX_SIZE: return give(value, uint32_t(131072));
     case HSA_AGENT_INFO_QUEUE_TYPE: return give(value, HSA_QUEUE_TYPE_MULTI);
     case HSA_AGENT_INFO_CACHE_SIZE: {
-      const uint32_t sizes[4] = {m.architecture == "gfx942" ? 32768u : 16384u, m.l2_bytes, m.l3_bytes, 0};
+      const uint32_t sizes[4] = {m.l1_bytes, m.l2_bytes, m.l3_bytes, 0};
       std::memcpy(value, sizes, sizeof sizes);
       return HSA_STATUS_SUCCESS;
     }
@@ -193,7 +193,7 @@ struct Cache {
 std::vector<Cache> caches_of(const Agent& agent) {
   if (!agent.is_gpu()) return {};
   const gpu::DeviceSpec& m = agent.gpu->device();
-  std::vector<Cache> out{{"L1", 1, m.architecture == "gfx942" ? 32768u : 16384u}, {"L2", 2, m.l2_bytes}};
+  std::vector<Cache> out{{"L1", 1, m.l1_bytes}, {"L2", 2, m.l2_bytes}};
   if (m.l3_bytes) out.push_back({"L3", 3, m.l3_bytes});
   return out;
 }

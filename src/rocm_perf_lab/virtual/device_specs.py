@@ -36,6 +36,7 @@ class DeviceSpec:
     memory_bus_bits: int
     memory_bytes: int
     lds_bytes_per_cu: int
+    l1_bytes: int
     l2_bytes: int
     l3_bytes: int
     chip_id: int
@@ -79,6 +80,7 @@ def _device(name: str, entry: dict[str, Any]) -> DeviceSpec:
         memory_bus_bits=numbers["memory_width_bits"],
         memory_bytes=entry["memory_gib"] << 30,
         lds_bytes_per_cu=arch["occupancy"]["lds_bytes_per_domain"]["value"],
+        l1_bytes=entry["l1_kib"] << 10,
         l2_bytes=entry["l2_kib"] << 10,
         l3_bytes=entry["l3_kib"] << 10,
         chip_id=entry["chip_id"],

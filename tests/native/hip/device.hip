@@ -21,6 +21,7 @@ CASE(properties) {
   CHECK(value == 64);
   OK(hipDeviceGetAttribute(&value, hipDeviceAttributeMaxAvailableVgprsPerThread, 0));
   CHECK(value == 512);
+  CHECK(p.regsPerBlock == 512 * 4 * 64 && p.regsPerMultiprocessor == p.regsPerBlock);
   STATUS(hipDeviceGetAttribute(&value, (hipDeviceAttribute_t)5000, 0), hipErrorInvalidValue);
   STATUS(hipDeviceGetAttribute(&value, hipDeviceAttributeWarpSize, count), hipErrorInvalidDevice);
   STATUS(hipGetDeviceProperties(&p, -1), hipErrorInvalidDevice);

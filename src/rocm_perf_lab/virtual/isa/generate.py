@@ -41,9 +41,9 @@ _LANE = {
 _C_TYPE = {
     "u32": "u32", "b32": "u32", "i32": "i32", "u64": "u64", "b64": "u64", "i64": "i64", "f32": "float", "f64": "double",
 }  # fmt: skip
-_OPERAND_TYPES = (
-    "None", *(t.upper() for t in WIDTH), "IMM4", "TARGET", "UIMM", "WAITCNT", "SENDMSG", "GPRIDX",
-)  # fmt: skip
+# Parts of the instruction itself; OPTIMM is shown where it is not zero.
+_IMMEDIATES = ("IMM4", "TARGET", "UIMM", "OPTIMM", "WAITCNT", "SENDMSG", "GPRIDX")
+_OPERAND_TYPES = ("None", *(t.upper() for t in WIDTH), *_IMMEDIATES)
 _MATRIX_TYPES = ("F16", "BF16", "F32", "XF32", "F64", "I8", "FP8", "BF8", "I32")
 
 
@@ -82,7 +82,7 @@ def _memory_bytes(op: Op) -> int:
 
 _FLAGS = (
     "old", "opsel", "nosdwa", "nodpp", "novop3", "bare", "buffer", "scratch", "store", "load", "atomic",
-    "two", "noaddr", "swizzle", "discard", "matrix", "to_lds", "gwsdata",
+    "two", "noaddr", "swizzle", "discard", "matrix", "to_lds", "gwsdata", "hwreg",
 )  # fmt: skip
 _SDST = {"carry_out", "carry_in", "div_scale"}
 
@@ -143,8 +143,8 @@ extern const int kClassCounters;
     out += f"inline constexpr int kOpCount = {len(all_ops())};\n"
     count = sum("matrix" in op.flags for op in all_ops())
     out += f"inline constexpr int kMatrixCount = {count};\n"
-    out += "inline constexpr uint8_t width_of[] = {0, " + ", ".join(str(w) for w in WIDTH.values())
-    out += ", 0, 0, 0, 0, 0, 0};\n\n}  // namespace gpu\n"
+    widths = ", ".join(str(w) for w in (0, *WIDTH.values(), *(0 for _ in _IMMEDIATES)))
+    out += f"inline constexpr uint8_t width_of[] = {{{widths}}};\n\n}}  // namespace gpu\n"
     return out
 
 

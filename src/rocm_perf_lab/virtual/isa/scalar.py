@@ -123,15 +123,15 @@ _SOPK = """
 14 s_addk_i32  i32: :: const i32 t = d; scc = __builtin_add_overflow(t, k, &d) :: old
 15 s_mulk_i32  i32: :: d = i32(u32(d) * u32(k)) :: old
 16 s_cbranch_i_fork :b64 :: :: kind=unmodelled
-17 s_getreg_b32 b32: :: :: kind=getreg
-18 s_setreg_b32 :b32 :: :: kind=setreg
-20 s_setreg_imm32_b32 :lit :: :: kind=setreg
+17 s_getreg_b32 b32: :: :: kind=getreg hwreg
+18 s_setreg_b32 :b32 :: :: kind=setreg hwreg
+20 s_setreg_imm32_b32 :lit :: :: kind=setreg hwreg
 21 s_call_b64 b64: :: :: kind=call
 """
 
 _SOPP = """
 0  s_nop :uimm ::
-1  s_endpgm : :: :: kind=endpgm
+1  s_endpgm :optimm :: :: kind=endpgm
 2  s_branch :target :: :: kind=branch cond=true
 3  s_wakeup : ::
 4  s_cbranch_scc0 :target :: :: kind=branch cond=!w.scc
