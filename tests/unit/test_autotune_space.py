@@ -92,6 +92,12 @@ def test_division_by_zero_makes_a_configuration_invalid_not_the_run(text: str) -
     assert guarded.holds(columns).tolist() == [True, True]
 
 
+def test_no_number_is_not_true() -> None:
+    columns = {"BM": np.array([0, 2, 2]), "BN": np.array([1, 1, 4])}
+    for text in ("BN % BM and BN > 0", "(1 if BN % BM else 0) == 1"):
+        assert constraint.parse(text, NAMES).holds(columns).tolist() == [False, True, False]
+
+
 def test_parameters_with_constraints_give_exactly_the_valid_configurations() -> None:
     found = space.from_json(
         {

@@ -1,8 +1,9 @@
-"""Metadata of a code object linked from several: one note of each, read as one."""
+"""Code objects: what LLVM writes into notes, headers and line tables is what is read."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import struct
 from collections.abc import Iterator
 from typing import cast
@@ -14,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf_lab.codeobject.architecture import MACHINES, processor
-from rocm_perf_lab.codeobject.elf import Elf
-from rocm_perf_lab.codeobject.kernels import NOTE_METADATA, _metadata, _unpack
+from rocm_perf_lab.codeobject.dwarf_lines import LineTable
+from rocm_perf_lab.codeobject.elf import PT_LOAD, PT_NOTE, Elf
+from rocm_perf_lab.codeobject.kernels import NOTE_METADATA, _kernel, _metadata, _unpack
 from rocm_perf_lab.errors import BadInput
 
 
@@ -58,12 +60,104 @@ def test_a_target_is_known_in_every_spelling(target: str, name: str) -> None:
     assert processor(target) == name
 
 
-def test_machines_are_numbered_as_llvm_writes_them() -> None:
+def compiled(text: str, architecture: str) -> Elf:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    module = llvm.parse_assembly("")
     triple = "amdgcn-amd-amdhsa"
+    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=architecture)
+    module = llvm.parse_assembly(f'target triple = "{triple}"\n{text}')
+    return Elf(cast(bytes, machine.emit_object(module)))
+
+
+def test_machines_are_numbered_as_llvm_writes_them() -> None:
     for number, name in MACHINES.items():
-        machine = llvm.Target.from_triple(triple).create_target_machine(cpu=name)
-        (flags,) = struct.unpack_from("<I", machine.emit_object(module), 48)
+        flags = compiled("", name).flags
         assert flags & 0xFF in (number, 0), name  # 0: a processor this LLVM does not know
+
+
+@pytest.mark.parametrize("architecture", ["gfx908", "gfx90a", "gfx942"])
+@pytest.mark.parametrize(("vgprs", "agprs"), [(60, 40), (61, 4), (32, 0)])
+def test_registers_of_both_kinds_are_told_apart_as_the_compiler_counts_them(
+    architecture: str, vgprs: int, agprs: int
+) -> None:
+    used = f"~{{v{vgprs - 1}}}" + (f",~{{a{agprs - 1}}}" if agprs else "")
+    elf = compiled(
+        f'define amdgpu_kernel void @k() {{ call void asm sideeffect "", "{used}"() ret void }}',
+        architecture,
+    )
+    (entry,) = _metadata(elf)["amdhsa.kernels"]
+    found = _kernel(entry, "k", architecture, 0, b"")
+    # AGPRs in the same file begin at a multiple of four.
+    shared = agprs and architecture != "gfx908"
+    assert (found.vgprs, found.agprs) == (-(-vgprs // 4) * 4 if shared else vgprs, agprs)
+
+
+def test_lines_are_those_the_compiler_wrote() -> None:
+    lines = [10, 12, 11, 300, 299, 7, 100_000, 100_001, 8]
+    # Each a number of instructions of four bytes.
+    counts = [3 ** (i % 5) for i in range(len(lines))]
+    sleep = "  call void @llvm.amdgcn.s.sleep(i32 0), !dbg !"
+    calls = [f"{sleep}{10 + i}" for i, count in enumerate(counts) for _ in range(count)]
+    places = [
+        f"!{10 + i} = !DILocation(line: {line}, column: 1, scope: !4)"
+        for i, line in enumerate(lines)
+    ]
+    text = [
+        "declare void @llvm.amdgcn.s.sleep(i32)",
+        "define amdgpu_kernel void @k() !dbg !4 {",
+        *calls,
+        f"  ret void, !dbg !{9 + len(lines)}",
+        "}",
+        "!llvm.dbg.cu = !{!1}",
+        "!llvm.module.flags = !{!2, !3}",
+        '!0 = !DIFile(filename: "kernel.hip", directory: "/here")',
+        "!1 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !0, "
+        "emissionKind: LineTablesOnly)",
+        # Version 5 names its files by relocations, which are the linker's to do.
+        '!2 = !{i32 2, !"Dwarf Version", i32 4}',
+        '!3 = !{i32 2, !"Debug Info Version", i32 3}',
+        '!4 = distinct !DISubprogram(name: "k", file: !0, line: 9, type: !5, unit: !1, '
+        "spFlags: DISPFlagDefinition)",
+        "!5 = !DISubroutineType(types: !6)",
+        "!6 = !{null}",
+        *places,
+    ]
+    rows = LineTable(compiled("\n".join(text), "gfx942")).rows
+    code = [row for row in rows if not row.end]
+    assert {row.file for row in rows} == {"kernel.hip"}
+    assert list(dict.fromkeys(row.line for row in code)) == lines
+    at = {line: next(row.address for row in code if row.line == line) for line in lines}
+    sizes = [at[b] - at[a] for a, b in itertools.pairwise(lines)]
+    assert sizes == [4 * count for count in counts[:-1]]
+
+
+def linked(notes: bytes, code: bytes) -> Elf:
+    """An ELF file with segments and no sections, as a linker told to strip them leaves it."""
+    at = 64 + 2 * 56
+    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHI", 3, 224, 1)
+    head += struct.pack("<QQQIHHHHHH", 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    place = at, at, at, len(notes), len(notes), 4
+    body = at + len(notes)
+    head += struct.pack("<IIQQQQQQ", PT_NOTE, 4, *place)
+    head += struct.pack("<IIQQQQQQ", PT_LOAD, 5, body, 0x1000, 0x1000, len(code), len(code), 4096)
+    return Elf(head + notes + code)
+
+
+def test_notes_are_found_by_segments_and_each_at_a_multiple_of_four() -> None:
+    def note(name: bytes, kind: int, text: bytes) -> bytes:
+        head = struct.pack("<III", len(name), len(text), kind)
+        return head + b"".join(part + bytes(-len(part) % 4) for part in (name, text))
+
+    elf = linked(note(b"GNU\0", 3, b"odd") + note(b"AMDGPU\0", 32, _note("k")), b"")
+    assert [name for name, _, _ in elf.notes()] == ["GNU", "AMDGPU"]
+    assert [kernel[".name"] for kernel in _metadata(elf)["amdhsa.kernels"]] == ["k"]
+
+
+def test_code_is_read_within_its_segment_only() -> None:
+    elf = linked(b"", b"sixteen bytes..." + b"no code of ours")
+    inside = 0x1000 + 31
+    assert elf.at_address(0x1000, 16) == b"sixteen bytes..."
+    assert elf.at_address(0x1000 + 8, 23) == b"bytes...no code of ours"
+    for address, size in ((0xFFF, 4), (inside - 3, 4), (inside, 1)):
+        with pytest.raises(BadInput, match="in no segment"):
+            elf.at_address(address, size)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from rocm_perf_lab.analyze import fail_on
 from rocm_perf_lab.analyze.compare import Comparison, Part, Samples, compare, whole
-from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.errors import BadInput, UsageError
+from rocm_perf_lab.workflow.compare import compare_paths
+from support.databases import write_database
 
 
 def samples(*runs: list[float], modelled: bool = False, shapes: int = 1) -> Samples:
@@ -47,6 +52,13 @@ def test_runs_that_disagree_with_each_other_decide_nothing() -> None:
 def test_unequal_numbers_of_samples_are_compared_unpaired() -> None:
     found = compare(samples(noisy(10, 40, 1)), samples(noisy(5, 25, 2)))
     assert (found.verdict, found.method) == ("faster", "unpaired")
+
+
+def test_calls_of_several_shapes_correspond_only_if_they_are_equally_many() -> None:
+    a, b = noisy(10, 40, 1), noisy(5, 25, 2)
+    found = compare(samples(a, shapes=2), samples(b, shapes=2))
+    assert found.speedup is None and "several shapes" in found.reason
+    assert compare(samples(a, shapes=2), samples(b + b[:15], shapes=2)).verdict == "faster"
 
 
 def test_equal_samples_are_the_same_however_few() -> None:
@@ -129,4 +141,47 @@ def test_amounts_are_absolute_or_relative() -> None:
     more = fail_on.judge_amount(fail_on.parse("vgprs>0"), "k", 32, 40)
     fell = fail_on.judge_amount(fail_on.parse("occupancy<-10%"), "k", 1.0, 0.5)
     kept = fail_on.judge_amount(fail_on.parse("lds>1024"), "k", 0, 1024)
+    same = fail_on.judge_amount(fail_on.parse("vgprs>0"), "k", 32, 32)
+    new = fail_on.judge_amount(fail_on.parse("scratch>10%"), "k", 0, 4)
     assert (more[0], fell[0], kept[0]) == ("failed", "failed", "passed")
+    assert (same[0], new[0]) == ("passed", "failed")
+
+
+def test_of_several_kernels_a_failure_is_told_before_what_is_undecided() -> None:
+    open_: tuple[fail_on.Outcome, str] = ("undecided", "a is open")
+    bad: tuple[fail_on.Outcome, str] = ("failed", "b is slower")
+    assert fail_on.worst([open_, bad, ("passed", "c")]) == bad
+    assert fail_on.worst([open_, ("passed", "c"), open_]) == ("undecided", "a is open (and 1 more)")
+    assert fail_on.worst([("passed", "c")]) == ("passed", "c")
+    assert fail_on.worst([])[0] == "undecided"
+
+
+def timings(path: Path, **commands: list[float]) -> Path:
+    results = [{"command": name, "times": times} for name, times in commands.items()]
+    path.write_text(json.dumps({"results": results}), "utf-8")
+    return path
+
+
+def test_timings_of_other_commands_are_compared_in_their_order_and_it_is_said(
+    tmp_path: Path,
+) -> None:
+    a = timings(tmp_path / "a.json", old=noisy(2, 30, 1), slow=noisy(4, 30, 2))
+    b = timings(tmp_path / "b.json", new=noisy(1, 30, 3), fast=noisy(2, 30, 4))
+    found = compare_paths(a, b, root=tmp_path)
+    assert [(k.kernel, k.time is not None) for k in found.kernels] == [
+        ("slow", True),
+        ("old", True),
+    ]
+    assert found.runtime.verdict == "faster"
+    assert any("old with new, slow with fast" in note for note in found.notes)
+    with pytest.raises(BadInput, match="do not compare"):
+        compare_paths(a, write_database(tmp_path / "x_results.db", {"k": [5000]}), root=tmp_path)
+
+
+def test_the_runtimes_own_kernels_are_not_compared(tmp_path: Path) -> None:
+    fill = "__amd_rocclr_fillBufferAligned"
+    a = write_database(tmp_path / "a_results.db", {"k": [5000] * 20, fill: [9000] * 20})
+    b = write_database(tmp_path / "b_results.db", {"k": [5000] * 20, fill: [90_000] * 20})
+    found = compare_paths(a, b, root=tmp_path)
+    assert [k.kernel for k in found.kernels] == ["k"]
+    assert found.runtime.verdict == "same"

@@ -59,6 +59,25 @@ def test_agprs_share_the_register_file_from_cdna2_on_and_have_their_own_before()
     assert since.limits["vgpr"] == 4 == 512 // 128
 
 
+def test_agprs_begin_at_a_multiple_of_four() -> None:
+    """33 VGPRs take 36, and 31 AGPRs behind them make 67: more than eight waves' 64."""
+    found = occupancy(MI300X, threads=256, vgprs=33, agprs=31, sgprs=32)
+    assert found.waves_per_simd == 7
+
+
+def test_lds_is_taken_in_granules_of_512_bytes() -> None:
+    """Eight of 8,192 bytes fit; of one byte more, seven."""
+    fits, over = (
+        occupancy(MI300X, threads=256, vgprs=8, agprs=0, sgprs=8, lds_bytes=n) for n in (8192, 8193)
+    )
+    assert (fits.workgroups_per_domain, over.workgroups_per_domain) == (8, 7)
+
+
+def test_sixteen_workgroups_of_more_than_one_wave_fit_a_cu() -> None:
+    one, two = (occupancy(MI300X, threads=n, vgprs=8, agprs=0, sgprs=8) for n in (64, 65))
+    assert (one.workgroups_per_domain, two.workgroups_per_domain) == (32, 16)
+
+
 def test_whole_workgroups_only() -> None:
     """96 VGPRs allow 5 waves per SIMD, 20 per CU; blocks of 16 waves fit once."""
     found = occupancy(MI300X, threads=1024, vgprs=96, agprs=0, sgprs=32)
@@ -93,6 +112,9 @@ def test_a_workgroup_that_cannot_run_is_null_and_says_so() -> None:
     assert found.reason == "one workgroup of 1024 threads does not fit: vgpr"
     too_much = occupancy(MI300X, threads=64, vgprs=8, agprs=0, sgprs=8, lds_bytes=65537)
     assert too_much.theoretical is None and too_much.limiter == "lds"
+    # A WGP has twice what one workgroup may take.
+    rdna = occupancy(gpu("gfx1100"), threads=64, vgprs=8, lds_bytes=65537)
+    assert rdna.theoretical is None and rdna.limiter == "lds"
 
 
 @pytest.mark.parametrize(
@@ -258,6 +280,13 @@ def test_every_resource_that_grants_the_fewest_is_named_and_one_alone_does_not_h
     assert [found.steps[name].gives for name in ("vgpr", "lds")] == [2, 2]
     assert [found.steps[name].allows for name in ("vgpr", "lds")] == [3, 3]
     assert found.together == 3
+
+
+def test_together_is_one_step_of_the_limiters_and_of_nothing_else() -> None:
+    """Groups of three waves: fewer registers give 18 of 32; smaller groups would give 20."""
+    found = occupancy(MI300X, threads=192, vgprs=128, agprs=0, sgprs=32)
+    assert found.limiters == ("vgpr",) and "workgroup" in found.steps
+    assert found.together == found.steps["vgpr"].gives == 4.5
 
 
 @given(

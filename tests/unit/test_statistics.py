@@ -21,6 +21,7 @@ from rocm_perf_lab.statistics import (
     modelled_gate,
     paired_ratio,
     student_t95,
+    unpaired_ratio,
 )
 from support.noisy_pairs import (
     NOISES,
@@ -113,6 +114,20 @@ def test_an_advantage_of_running_first_is_not_speed() -> None:
     assert paired_ratio(a, b).ratio == pytest.approx(1.0, abs=0.01)
 
 
+def test_an_advantage_of_running_first_does_not_widen_the_interval() -> None:
+    first = np.where(np.arange(60) % 2 == 0, 1.1, 1.0)
+    noise = np.exp(np.random.default_rng(2).normal(0, 0.001, (2, 60)))
+    found = paired_ratio(100 * first * noise[0], 100 * (2.1 - first) * noise[1])
+    assert 0.99 < found.low < 1 < found.high < 1.01
+
+
+def test_without_pairs_each_side_has_half_of_the_error() -> None:
+    a, b = experiment("quiet", 11, 1.05)
+    (a_low, _), (_, b_high) = (centre_interval(np.log(side), 0.95) for side in (a, b))
+    found = unpaired_ratio(a, b, confidence=0.90)
+    assert found.low <= math.exp(a_low - b_high) * (1 + 1e-9)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.floats(0.8, 1.25))
 def test_swapping_the_builds_inverts_the_interval(seed: int, gain: float) -> None:
@@ -141,6 +156,18 @@ def test_the_interval_misses_the_truth_rarely_even_if_asked_after_every_value() 
             for low, high in (centre_interval(values[:n]) for n in range(8, 41, 2))
         )
     assert missed <= 3
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_each_end_of_the_interval_errs_a_fifth_of_what_it_may(confidence: float) -> None:
+    """Coins that all fall alike: a stake s wins 2 / (1 + exp(-2 s)) each time."""
+
+    def capital(tosses: int) -> float:
+        return float(np.mean([(2 / (1 + math.exp(-2 * s))) ** tosses for s in (0.25, 0.5, 1.0)]))
+
+    ruined = next(n for n in range(1, 99) if capital(n) >= 1 / (0.2 * (1 - confidence)))
+    assert centre_interval(np.ones(ruined), confidence)[0] > 0
+    assert centre_interval(np.ones(ruined - 1), confidence)[0] == -math.inf
 
 
 def test_few_pairs_decide_nothing() -> None:
@@ -197,3 +224,23 @@ def test_spread_of_too_few_samples_is_unknown() -> None:
 def test_the_bootstrap_is_the_same_every_time() -> None:
     values = np.array([random.Random(4).gauss(0, 1) for _ in range(30)])
     assert bootstrap_median_interval(values) == bootstrap_median_interval(values)
+
+
+def test_the_bootstrap_of_many_independent_values_is_as_wide_as_theory_has_it() -> None:
+    """A normal sample's median has the standard error sqrt(pi / 2n)."""
+    n = 400
+    widths = []
+    for seed in range(40):
+        low, high = bootstrap_median_interval(np.random.default_rng(seed).normal(0, 1, n))
+        widths.append(high - low)
+    assert np.mean(widths) == pytest.approx(2 * 1.96 * math.sqrt(math.pi / 2 / n), rel=0.1)
+
+
+def test_the_bootstrap_keeps_dependence_in_time() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 1, 400)
+    for i in range(1, len(values)):
+        values[i] += 0.9 * values[i - 1]
+    low, high = bootstrap_median_interval(values)
+    mixed_low, mixed_high = bootstrap_median_interval(rng.permutation(values))
+    assert high - low > 1.5 * (mixed_high - mixed_low)

@@ -24,7 +24,11 @@ def test_what_is_bundled_comes_back(images: list[tuple[str, bytes]]) -> None:
     entries = read_bundle(data)
     assert entries[0].arch == "" and entries[0].image == b""
     assert [(entry.arch, entry.image) for entry in entries[1:]] == images
-    assert bundle_size(data) <= len(data)
+    size = bundle_size(data)
+    assert read_bundle(data[:size]) == entries
+    if images and images[-1][1]:
+        with pytest.raises(BadInput, match="cut short"):
+            read_bundle(data[: size - 1])
 
 
 def compressed(plain: bytes, version: int, method: int) -> bytes:

@@ -110,13 +110,15 @@ def _bytes_to_next(elf: Elf, symbol: Symbol, symbols: Iterable[Symbol]) -> int:
 def _kernel(
     entry: Mapping[str, Any], name: str, architecture: str, address: int, code: bytes
 ) -> Kernel:
-    agprs = _number(entry, ".agpr_count")
-    vgprs = _number(entry, ".vgpr_count")
+    gpu = architecture.partition(":")[0]
+    agprs, vgprs = _number(entry, ".agpr_count"), _number(entry, ".vgpr_count")
+    # The unified register file of gfx90a and later is counted whole by the compiler.
+    if gpu != "gfx908" and vgprs >= agprs:
+        vgprs -= agprs
     return Kernel(
         name=name,
-        architecture=architecture.partition(":")[0],
-        # The unified register file of gfx90a and later is counted whole by the compiler.
-        vgprs=vgprs - agprs if agprs and vgprs >= agprs else vgprs,
+        architecture=gpu,
+        vgprs=vgprs,
         agprs=agprs,
         sgprs=_number(entry, ".sgpr_count"),
         lds_bytes=_number(entry, ".group_segment_fixed_size"),
