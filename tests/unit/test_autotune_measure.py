@@ -24,6 +24,8 @@ from rocm_perf_lab.autotune.results_cache import ResultsCache
 from rocm_perf_lab.autotune.template import Template
 from rocm_perf_lab.collect import process
 from rocm_perf_lab.errors import BadInput, Refused, UsageError
+from support.analysis import documents
+from support.traces import TraceBuilder
 
 NAMES = frozenset({"A", "file name", "x.y"})
 
@@ -375,3 +377,26 @@ def test_what_is_no_recording_gets_one_sentence(tmp_path: Path, content: bytes) 
     path.write_bytes(content)
     with pytest.raises(BadInput):
         recorded.load(path)
+
+
+def test_a_metric_of_the_profile_is_the_dominant_kernels_and_a_number_to_divide_by() -> None:
+    timed, counted = TraceBuilder(pid=1), TraceBuilder(pid=2)
+    # Three of `beside` at once take more time than `main`, which ends last.
+    for kernel, stream, us, waves in (
+        ("beside", 1, 300, 8.0), ("beside", 2, 300, 8.0), ("beside", 3, 300, 8.0),
+        ("main", 0, 700, 1024.0),
+    ):  # fmt: skip
+        timed.dispatch(kernel, 0, us * 1000, stream=stream, queue=stream)
+        counters = {"SQ_WAVES": waves, "SQ_LDS_BANK_CONFLICT": 0.0}
+        counted.dispatch(kernel, stream * 10**6, stream * 10**6 + us * 1000, counters=counters)
+    found = documents(timed.build(), counted.build())
+    assert found.roofline is not None and found.roofline.kernels[0].kernel == "beside"
+
+    def value(metric: str) -> float:
+        return parse_metric(metric, frozenset(), shell=False).of(found)
+
+    assert value("SQ_WAVES") == value("SQ_WAVES_sum") == 1024.0
+    with pytest.raises(BadInput, match="no SQ_INSTS_VALU"):
+        value("SQ_INSTS_VALU")
+    with pytest.raises(BadInput, match="SQ_LDS_BANK_CONFLICT is 0"):
+        value("SQ_LDS_BANK_CONFLICT")
