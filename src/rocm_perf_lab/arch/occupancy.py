@@ -18,9 +18,11 @@ RESOURCES = ("vgpr", "sgpr", "lds", "workgroup")
 class Step:
     """The least a resource must shrink to so that it alone would allow more waves."""
 
-    at_most: int  # VGPRs a lane, SGPRs a wave, bytes of LDS a workgroup, or threads a workgroup
-    allows: float  # waves per SIMD, by this resource alone
-    gives: float  # waves per SIMD, the other resources unchanged
+    at_most: int = field(
+        metadata={"description": "VGPRs a lane, SGPRs a wave, LDS bytes or threads a workgroup"}
+    )
+    allows: float = field(metadata={"description": "waves per SIMD, by this resource alone"})
+    gives: float = field(metadata={"description": "waves per SIMD, the other resources unchanged"})
 
 
 @dataclass(frozen=True)

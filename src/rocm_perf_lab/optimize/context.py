@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from rocm_perf_lab.analyze.thread_trace.finding import StallSite
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize.kernel_source import base_name, locate
 from rocm_perf_lab.optimize.proposal import Context
@@ -17,7 +19,7 @@ from rocm_perf_lab.schema.prompt import (
     PromptKernel,
     PromptMeasurement,
 )
-from rocm_perf_lab.schema.thread_trace import StallSite, ThreadTraceSummary
+from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 
 TASK = (
     "Rewrite one HIP kernel so that it runs faster with the same results. Answer with JSON only: "
@@ -122,14 +124,10 @@ def _without_folders(trace: ThreadTraceSummary) -> list[StallSite]:
         return source.rpartition("/")[2] if source else source
 
     return [
-        site.model_copy(
-            update={
-                "source": shorter(site.source),
-                "waits_for": [
-                    wait.model_copy(update={"source": shorter(wait.source)})
-                    for wait in site.waits_for
-                ],
-            }
+        replace(
+            site,
+            source=shorter(site.source),
+            waits_for=tuple(replace(w, source=shorter(w.source)) for w in site.waits_for),
         )
         for site in trace.stall_sites
     ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocm_perf_lab.analyze.graph.finding import KernelOnGraph
 from rocm_perf_lab.analyze.occupancy_curves import Curve
 from rocm_perf_lab.report import page
 from rocm_perf_lab.report.charts import occupancy, source
@@ -13,7 +14,7 @@ from rocm_perf_lab.report.charts.roofline import roofline
 from rocm_perf_lab.report.charts.timeline import CAUSES, timeline
 from rocm_perf_lab.report.story import dominant_kernel, story
 from rocm_perf_lab.schema.analysis import AnalysisDocument
-from rocm_perf_lab.schema.dag import DagDocument, KernelOnGraph
+from rocm_perf_lab.schema.dag import DagDocument
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 from rocm_perf_lab.schema.roofline import RooflineDocument, RooflineKernel
 from rocm_perf_lab.schema.thread_trace import ThreadTraceDocument

@@ -11,7 +11,9 @@ from typing_extensions import Self
 
 
 class Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # A part of a finding may be a field's type itself: validated again, its numbers become plain
+    # ones of the kind the field says.
+    model_config = ConfigDict(extra="forbid", frozen=True, revalidate_instances="always")
 
     @classmethod
     def of(cls, finding: object, **otherwise: object) -> Self:

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.analyze.graph import DagFinding
+from rocm_perf_lab.analyze.graph.finding import DeviceTime, HostOperator, KernelOnGraph
 from rocm_perf_lab.schema.common import Document, Model, Provenance
 
 EdgeKind = Literal[
@@ -39,58 +40,6 @@ class PathRun(Model):
     operation_ns: int
     waiting_ns: dict[str, int] = Field(description="cause -> ns waited before these operations")
     entered_by: dict[EdgeKind, int] = Field(description="which edges bound them, counted")
-
-
-class WhatIf(Model):
-    """End-to-end time were every dispatch of this kernel `speedup` times as fast."""
-
-    speedup: float | None = Field(description="null: infinitely")
-    makespan_ns: int
-    pinned_makespan_ns: int = Field(
-        description="the same if waits of unknown cause stay at their observed times"
-    )
-    amdahl_ns: int = Field(description="no model can promise less: only the path's share shrinks")
-
-
-class KernelOnGraph(Model):
-    name: str
-    is_copy: bool
-    dispatches: int
-    total_ns: int
-    dispatches_on_path: int
-    path_ns: int = Field(description="time the critical path spends in it")
-    critical_path_score: float | None = Field(description="path_ns / critical_path_ns")
-    makespan_share: float | None = Field(description="path_ns / makespan_ns")
-    slack_ns: int = Field(description="smallest over its dispatches")
-    drag_ns: int | None = Field(description="how much the makespan shrinks if it took no time")
-    what_if: list[WhatIf]
-    what_if_method: Literal["replay", "unchanged", "bound"]
-    gap_before_ns: dict[str, int] = Field(
-        description="cause -> time without a kernel that its dispatches ended"
-    )
-    launch_share: float | None = Field(
-        description="(launch + host gaps) / (launch + host gaps + total_ns)"
-    )
-    reasons: dict[str, str] = Field(description="field -> why it is null")
-
-
-class DeviceTime(Model):
-    kernel_sum_ns: int
-    kernel_busy_ns: int = Field(description="at least one kernel running")
-    copy_sum_ns: int
-    copy_busy_ns: int
-    busy_ns: int = Field(description="at least one kernel or copy running")
-    overlap_ns: int = Field(description="kernel_sum_ns + copy_sum_ns - busy_ns")
-    idle_ns: int = Field(description="makespan_ns - kernel_busy_ns")
-    idle_by_cause_ns: dict[str, int] = Field(description="adds up to idle_ns")
-
-
-class HostOperator(Model):
-    """A framework's operator and the host time of the critical path spent in it itself."""
-
-    name: str
-    path_ns: int
-    share: float = Field(description="of the makespan")
 
 
 class DagDocument(Document):

@@ -5,15 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from rocm_perf_lab.arch.occupancy import Occupancy as Found
+from rocm_perf_lab.arch.occupancy import Step
 from rocm_perf_lab.schema.common import Model
-
-
-class Step(Model):
-    """The least a resource must shrink to so that it alone would allow more waves."""
-
-    at_most: int = Field(description="VGPRs a lane, SGPRs a wave, LDS bytes or threads a workgroup")
-    allows: float = Field(description="waves per SIMD, by this resource alone")
-    gives: float = Field(description="waves per SIMD, the other resources unchanged")
 
 
 class Occupancy(Model):

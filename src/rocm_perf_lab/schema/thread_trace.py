@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from rocm_perf_lab.analyze.thread_trace.classes import CLASSES
-from rocm_perf_lab.analyze.thread_trace.finding import ThreadTraceFinding
+from rocm_perf_lab.analyze.thread_trace.finding import (
+    Access,
+    Cause,
+    ExposedLatency,
+    Fractions,
+    StallSite,
+    ThreadTraceFinding,
+    Totals,
+)
+from rocm_perf_lab.analyze.thread_trace.residency import EngineOccupancy, WaveDurations
+from rocm_perf_lab.analyze.thread_trace.sums import Agreement
 from rocm_perf_lab.schema.common import Document, Model, Provenance
-
-
-class Totals(Model):
-    name: str
-    hit: int
-    latency: int = Field(description="cycles from first attempt to issue until done")
-    stall: int
-    idle: int = Field(description="cycles between the end of the instruction before and this one")
 
 
 class Instruction(Model):
@@ -31,120 +33,6 @@ class Instruction(Model):
     latency: int
     stall: int
     idle: int
-
-
-class Agreement(Model):
-    """Our sums over the waves against the profiler's own."""
-
-    source: str
-    lines_compared: int
-    lines_equal: int
-    hit_difference: int
-    latency_difference: int
-    stall_difference: int
-    idle_difference: int
-
-
-class WaitsFor(Model):
-    number: int
-    isa: str
-    source: str | None
-    kind: str
-    cycles: float
-    share: float
-    inferred: bool
-
-
-class StallSite(Model):
-    number: int
-    vaddr: int
-    isa: str
-    source: str | None
-    kind: str
-    reason: str
-    hit: int
-    cycles: int
-    share: float
-    waits_for: list[WaitsFor]
-
-
-class ExposedLatency(Model):
-    number: int
-    isa: str
-    source: str | None
-    kind: str
-    hit: int
-    cycles: float
-    cycles_per_hit: float
-    share: float
-
-
-class Access(Model):
-    """A vector memory instruction worth a remark."""
-
-    number: int
-    isa: str
-    source: str | None
-    bytes_per_lane: int
-    kinds: list[str] = Field(description="narrow, uncoalesced, repeated")
-    remark: str
-    hit: int
-    cycles: float = Field(description="lost issuing it, and at waits for it")
-    share: float
-
-
-class Cause(Model):
-    name: str = Field(description="a field of fractions")
-    words: str
-    share: float
-
-
-class Fractions(Model):
-    """Shares of all cycles of traced waves; docs/thread-trace.md defines each."""
-
-    wait_vmem: float
-    wait_lds: float
-    wait_smem: float
-    wait_other: float
-    wait_unresolved: float
-    barrier: float
-    delay: float
-    end_of_wave: float
-    stall_mfma: float
-    stall_valu: float
-    stall_vmem: float
-    stall_lds: float
-    stall_smem: float
-    stall_salu: float
-    stall_other: float
-    issue: float
-    between: float
-    exec_state: float | None
-    wait_state: float | None
-    stall_state: float | None
-    idle_state: float | None
-
-
-class WaveDurations(Model):
-    waves: int
-    total_cycles: int
-    min_cycles: int
-    median_cycles: float
-    mean_cycles: float
-    max_cycles: int
-
-
-class EngineOccupancy(Model):
-    se: int
-    begin: int
-    end: int
-    waves_started: int
-    simds_seen: int
-    mean_waves: float
-    peak_waves: int
-    mean_waves_per_simd: float
-    peak_waves_per_simd: int
-    curve: list[tuple[int, float]] = Field(description="start of a stretch, mean waves in it")
 
 
 class ThreadTraceSummary(Model):

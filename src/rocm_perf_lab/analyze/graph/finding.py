@@ -1,11 +1,17 @@
-"""What the dispatch graph says, as plain values. Every share names its denominator."""
+"""What the dispatch graph says, as plain values. Every share names its denominator.
+
+Parts that the files show as they are stand in the schema as these very classes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from rocm_perf_lab.analyze.graph.edges import Ints
+
+WhatIfMethod = Literal["replay", "unchanged", "bound"]
 
 
 @dataclass(frozen=True)
@@ -31,12 +37,16 @@ class PathRun:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """End to end time were every dispatch of a kernel this much faster."""
+    """End-to-end time were every dispatch of this kernel `speedup` times as fast."""
 
-    speedup: float | None  # None: infinitely
+    speedup: float | None = field(metadata={"description": "null: infinitely"})
     makespan_ns: int
-    pinned_makespan_ns: int  # the same if unexplained gaps keep their observed times
-    amdahl_ns: int  # lower bound: the critical path's share of the kernel shrinks, all else stays
+    pinned_makespan_ns: int = field(
+        metadata={"description": "the same if waits of unknown cause stay at their observed times"}
+    )
+    amdahl_ns: int = field(
+        metadata={"description": "no model can promise less: only the path's share shrinks"}
+    )
 
 
 @dataclass(frozen=True)
@@ -46,30 +56,38 @@ class KernelOnGraph:
     dispatches: int
     total_ns: int
     dispatches_on_path: int
-    path_ns: int
-    critical_path_score: float | None  # path_ns / critical_path_ns
-    makespan_share: float | None  # path_ns / makespan_ns
-    slack_ns: int  # smallest over its dispatches
-    drag_ns: int | None
+    path_ns: int = field(metadata={"description": "time the critical path spends in it"})
+    critical_path_score: float | None = field(
+        metadata={"description": "path_ns / critical_path_ns"}
+    )
+    makespan_share: float | None = field(metadata={"description": "path_ns / makespan_ns"})
+    slack_ns: int = field(metadata={"description": "smallest over its dispatches"})
+    drag_ns: int | None = field(
+        metadata={"description": "how much the makespan shrinks if it took no time"}
+    )
     what_if: tuple[WhatIf, ...]
-    what_if_method: str  # "replay" | "unchanged" | "bound"
-    gap_before_ns: Mapping[str, int]  # cause -> idle time of the device ended by its dispatches
-    launch_share: float | None  # (launch + host gaps) / (launch + host gaps + total_ns)
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    what_if_method: WhatIfMethod
+    gap_before_ns: Mapping[str, int] = field(
+        metadata={"description": "cause -> time without a kernel that its dispatches ended"}
+    )
+    launch_share: float | None = field(
+        metadata={"description": "(launch + host gaps) / (launch + host gaps + total_ns)"}
+    )
+    reasons: Mapping[str, str] = field(metadata={"description": "field -> why it is null"})
 
 
 @dataclass(frozen=True)
 class DeviceTime:
-    """Where the makespan went on the device. idle_ns = makespan_ns - kernel_busy_ns."""
+    """Where the makespan went on the device."""
 
     kernel_sum_ns: int
-    kernel_busy_ns: int  # at least one kernel running
+    kernel_busy_ns: int = field(metadata={"description": "at least one kernel running"})
     copy_sum_ns: int
     copy_busy_ns: int
-    busy_ns: int  # at least one kernel or copy running
-    overlap_ns: int  # kernel_sum_ns + copy_sum_ns - busy_ns
-    idle_ns: int  # no kernel running
-    idle_by_cause_ns: Mapping[str, int]
+    busy_ns: int = field(metadata={"description": "at least one kernel or copy running"})
+    overlap_ns: int = field(metadata={"description": "kernel_sum_ns + copy_sum_ns - busy_ns"})
+    idle_ns: int = field(metadata={"description": "makespan_ns - kernel_busy_ns"})
+    idle_by_cause_ns: Mapping[str, int] = field(metadata={"description": "adds up to idle_ns"})
 
 
 @dataclass(frozen=True)
@@ -78,7 +96,7 @@ class HostOperator:
 
     name: str
     path_ns: int
-    share: float  # of the makespan
+    share: float = field(metadata={"description": "of the makespan"})
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from rocm_perf_lab.analyze.graph.finding import (
     EdgeCount,
     HostOperator,
     KernelOnGraph,
+    WhatIfMethod,
 )
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, LAUNCH, UNKNOWN, Gaps, gaps
 from rocm_perf_lab.analyze.graph.graph import Graph, build
@@ -190,6 +191,7 @@ def _kernels(
         mine = path_ops[path_order[path_slices[i] : path_slices[i + 1]]]
         durations = ops.duration[mine]
         drag: int | None = 0
+        method: WhatIfMethod
         if not durations.any():
             method, what_if = "unchanged", unchanged(span)
         elif (replayed := scenarios.replay(i, durations)) is not None:

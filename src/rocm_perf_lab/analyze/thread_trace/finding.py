@@ -1,9 +1,12 @@
-"""What a thread trace says about a kernel. Definitions of every number: docs/thread-trace.md."""
+"""What a thread trace says about a kernel. Definitions of every number: docs/thread-trace.md.
+
+Parts that the files show as they are stand in the schema as these very classes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -36,22 +39,24 @@ class Totals:
 
     name: str
     hit: int
-    latency: int
+    latency: int = field(metadata={"description": "from the first attempt to issue until done"})
     stall: int
-    idle: int
+    idle: int = field(
+        metadata={"description": "between the end of the instruction before and this one"}
+    )
 
 
 @dataclass(frozen=True)
 class WaitsFor:
     """A memory instruction that a wait waited for."""
 
-    number: int  # line
+    number: int
     isa: str
     source: str | None
     kind: str
     cycles: float
-    share: float  # of the wait's cycles
-    inferred: bool  # from operands, not recorded
+    share: float = field(metadata={"description": "of the cycles of the wait"})
+    inferred: bool = field(metadata={"description": "from operands, not recorded"})
 
 
 @dataclass(frozen=True)
@@ -90,10 +95,10 @@ class Access:
     isa: str
     source: str | None
     bytes_per_lane: int
-    kinds: tuple[str, ...]  # "narrow", "uncoalesced", "repeated"
+    kinds: tuple[str, ...] = field(metadata={"description": "narrow, uncoalesced, repeated"})
     remark: str
     hit: int
-    cycles: float  # issue stalls, and waits charged to it
+    cycles: float = field(metadata={"description": "lost issuing it, and at waits for it"})
     share: float  # of all cycles of traced waves
 
 
@@ -101,14 +106,14 @@ class Access:
 class Cause:
     """A part of the waves' time that was not issuing instructions."""
 
-    name: str  # a field of Fractions
+    name: str = field(metadata={"description": "a field of fractions"})
     words: str
     share: float
 
 
 @dataclass(frozen=True)
 class Fractions:
-    """Shares of all cycles of traced waves; the bottleneck rules read these."""
+    """Shares of all cycles of traced waves; docs/thread-trace.md defines each."""
 
     wait_vmem: float
     wait_lds: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,9 @@ class EngineOccupancy:
     peak_waves: int
     mean_waves_per_simd: float
     peak_waves_per_simd: int
-    curve: tuple[tuple[int, float], ...]  # start of each equal stretch, mean waves in it
+    curve: tuple[tuple[int, float], ...] = field(
+        metadata={"description": "start of a stretch, mean waves in it"}
+    )
 
 
 def wave_durations(trace: AttTrace) -> WaveDurations | None:
