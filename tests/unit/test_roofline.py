@@ -214,6 +214,14 @@ def test_a_kernel_above_a_measured_ceiling_is_at_all_of_it_and_it_says_so() -> N
     assert any("90 % of the datasheet's 5325" in p for p in found.plausibility)
 
 
+def test_a_kernel_that_computes_above_a_measured_ceiling_is_at_all_of_it_and_it_says_so() -> None:
+    flops = 1.1 * GPU.measured["mfma_f16"].value * 1e9 * 1e-3
+    counters = {**NOTHING, **traffic(1e7, 0), "SQ_INSTS_VALU_MFMA_MOPS_F16": flops / 512}
+    found = kernel(counters, 1_000_000)
+    assert (found.compute_fraction, found.fraction_of_roof, found.bound_by) == (1, 1, "compute")
+    assert any("faster than the best sustained compute rate" in p for p in found.plausibility)
+
+
 def test_types_of_one_rate_share_the_best_figure_any_of_them_reached() -> None:
     """BF16's own benchmark reached 516 TFLOP/s where F16, at the same rate per CU, reached 918."""
     assert GPU.measured["mfma_bf16"].value == 917668.2
@@ -291,6 +299,12 @@ def test_traffic_that_fits_the_infinity_cache_is_held_against_it_and_both_are_gi
     assert found.levels["hbm"].bytes is None and found.levels["hbm"].reason
 
 
+@pytest.mark.parametrize(("moved", "level"), [(2**28, "mall"), (2**28 + 128, "hbm")])
+def test_more_than_the_infinity_cache_holds_is_held_against_memory(moved: int, level: str) -> None:
+    found = kernel({**NOTHING, **traffic(moved)}, 1_000_000)
+    assert found.levels["fabric"].served_by == level
+
+
 def test_a_small_footprint_counts_even_where_much_is_moved() -> None:
     builder = TraceBuilder().dispatch("k", 0, 1_000_000, counters={**NOTHING, **traffic(1e9, 1e9)})
     joined = join(None, [builder.build()])
@@ -317,6 +331,15 @@ def test_more_bytes_than_the_fabric_can_move_is_null() -> None:
     level = kernel({**NOTHING, **traffic(1e9, 1e9)}, 10_000).levels["fabric"]
     assert level.bytes is None and level.fraction is None
     assert level.reason == "fabric at 200000 GB/s exceeds the peak of 17200, which cannot be"
+
+
+def test_more_than_the_l1_can_move_is_our_bound_and_not_a_fault() -> None:
+    peak = GPU.highest("l1")
+    assert peak is not None
+    accesses = 2 * peak * 1e9 * 1e-3 / 64
+    counters = {**NOTHING, **traffic(1e7), "TCP_TOTAL_CACHE_ACCESSES": accesses}
+    level = kernel(counters, 1_000_000).levels["l1"]
+    assert level.gbps == pytest.approx(2 * peak) and level.fraction == 1
 
 
 def test_more_bytes_than_memory_can_move_came_from_the_infinity_cache() -> None:
