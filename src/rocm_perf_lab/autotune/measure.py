@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,18 @@ def measure(task: Task, on_start: OnStart = lambda _: None) -> Measurement:
         raise BadInput(f"{where}: {error.strerror}", hint="make room, or set TMPDIR") from None
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where one configuration's commands run, and with what."""
+
+    recipe: Recipe
+    values: Mapping[str, Any]
+    folder: Path
+    log: Path  # the program's own output
+    environment: Mapping[str, str]
+    on_start: OnStart
+
+
 def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:
     recipe = task.recipe
     log = folder / "output.txt"
@@ -98,10 +110,10 @@ def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:
     if chosen is not None and chosen.kind == "virtual":
         whole = discover.environment_for(chosen, recipe.device)
         environment |= {k: v for k, v in whole.items() if os.environ.get(k) != v}
+    place = _Place(recipe, values, folder, log, environment, on_start)
     static: dict[str, Any] = {}
     if recipe.build is not None:
-        build_log = folder / "build.txt"
-        done = _run(recipe.build, values, build_log, environment, recipe.timeout_s, on_start)
+        done = _run(place, recipe.build, folder / "build.txt")
         if not done.ok:
             raise _stop(done, "build_failed", "the build", recipe.timeout_s)
         static = code_object.resources(folder)
@@ -123,70 +135,45 @@ def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:
             on_start(group)
 
         lock = (held.descriptor,)
+        place = replace(place, on_start=started)
         for repeat in range(recipe.repeats):
             if recipe.metric.profiled:
-                found = _profiled(task, values, folder, environment, started, lock)
+                found = _profiled(place, lock)
                 assert found.value is not None
                 samples.append(found.value)
                 features, device = found.features, found.device
             else:
-                done = _plain(task, values, log, environment, started, lock)
+                done = _plain(place, lock)
                 if recipe.metric.command is None:
                     samples.append(done.wall_ms)
             if repeat == 0 and task.verify and recipe.verify is not None:
-                _verify(recipe, values, folder, log, environment, started)
+                _verify(place)
             if recipe.metric.command is not None:
-                samples.append(_metric(recipe, values, folder, log, environment, started))
+                samples.append(_metric(place))
     return Measurement("ok", tuple(samples), None, features, static, device)
 
 
-def _plain(
-    task: Task,
-    values: Mapping[str, Any],
-    log: Path,
-    environment: Mapping[str, str],
-    on_start: OnStart,
-    lock: tuple[int, ...],
-) -> process.Outcome:
-    recipe = task.recipe
-    done = _run(recipe.command, values, log, environment, recipe.timeout_s, on_start, lock)
+def _plain(place: _Place, lock: tuple[int, ...]) -> process.Outcome:
+    done = _run(place, place.recipe.command, place.log, lock)
     if not done.ok:
-        raise _stop(done, "failed", "the program", recipe.timeout_s)
+        raise _stop(done, "failed", "the program", place.recipe.timeout_s)
     return done
 
 
-def _verify(
-    recipe: Recipe,
-    values: Mapping[str, Any],
-    folder: Path,
-    log: Path,
-    environment: Mapping[str, str],
-    on_start: OnStart,
-) -> None:
-    assert recipe.verify is not None
-    done = _run(
-        recipe.verify, values, folder / "verify.txt", environment, recipe.timeout_s, on_start,
-        stdin=log,
-    )  # fmt: skip
+def _verify(place: _Place) -> None:
+    assert place.recipe.verify is not None
+    done = _run(place, place.recipe.verify, place.folder / "verify.txt", stdin=place.log)
     if not done.ok:
-        raise _Stop("wrong", f"--verify {done.sentence(recipe.timeout_s)}: {_last(done)}")
+        said = done.sentence(place.recipe.timeout_s)
+        raise _Stop("wrong", f"--verify {said}: {_last(done)}")
 
 
-def _metric(
-    recipe: Recipe,
-    values: Mapping[str, Any],
-    folder: Path,
-    log: Path,
-    environment: Mapping[str, str],
-    on_start: OnStart,
-) -> float:
-    reader = recipe.metric.command
+def _metric(place: _Place) -> float:
+    reader = place.recipe.metric.command
     assert reader is not None
-    done = _run(
-        reader, values, folder / "metric.txt", environment, recipe.timeout_s, on_start, stdin=log
-    )
+    done = _run(place, reader, place.folder / "metric.txt", stdin=place.log)
     if not done.ok:
-        raise _stop(done, "failed", "the metric command", recipe.timeout_s)
+        raise _stop(done, "failed", "the metric command", place.recipe.timeout_s)
     numbers = _NUMBER.findall(done.tail(1))
     value = float(numbers[-1]) if numbers else 0.0
     if not 0 < value < float("inf"):
@@ -194,19 +181,12 @@ def _metric(
     return value
 
 
-def _profiled(
-    task: Task,
-    values: Mapping[str, Any],
-    folder: Path,
-    environment: Mapping[str, str],
-    on_start: OnStart,
-    lock: tuple[int, ...],
-) -> profile_worker.Answer:
-    recipe = task.recipe
-    out = Path(tempfile.mkdtemp(prefix="profile-", dir=folder))
+def _profiled(place: _Place, lock: tuple[int, ...]) -> profile_worker.Answer:
+    recipe = place.recipe
+    out = Path(tempfile.mkdtemp(prefix="profile-", dir=place.folder))
     metric = recipe.metric
     request = profile_worker.Request(
-        recipe.command.fill(values),
+        recipe.command.fill(place.values),
         metric.text,
         list(metric.counters),
         recipe.timeout_s,
@@ -217,13 +197,18 @@ def _profiled(
     limit = (3 if metric.counters else 2) * recipe.timeout_s + 30
     try:
         done = process.run(
-            command, out / "worker.txt", environment, limit, keep_open=lock, on_start=on_start
+            command,
+            out / "worker.txt",
+            place.environment,
+            limit,
+            keep_open=lock,
+            on_start=place.on_start,
         )
     except OSError as error:
         raise _Stop("failed", f"cannot run the profiler: {error.strerror}") from None
     said = out / profile_worker.RUN / "logs" / "warm-up.txt"
     if said.exists():
-        shutil.copyfile(said, Path(values["log"]))  # the program's own output, for --verify
+        shutil.copyfile(said, place.log)  # for --verify
     found = profile_worker.answer(out)
     if found is None:
         raise _stop(done, "failed", "the profile", limit)
@@ -243,25 +228,22 @@ def _profiled(
 
 
 def _run(
+    place: _Place,
     template: Template,
-    values: Mapping[str, Any],
     log: Path,
-    environment: Mapping[str, str],
-    timeout_s: float,
-    on_start: OnStart,
     lock: tuple[int, ...] = (),
     stdin: Path | None = None,
 ) -> process.Outcome:
-    command = template.fill(values)
+    command = template.fill(place.values)
     try:
         return process.run(
             command,
             log,
-            environment,
-            timeout_s,
+            place.environment,
+            place.recipe.timeout_s,
             stdin=stdin if stdin is not None and stdin.exists() else None,
             keep_open=lock,
-            on_start=on_start,
+            on_start=place.on_start,
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
