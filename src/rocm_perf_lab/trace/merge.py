@@ -26,7 +26,7 @@ Table = TypeVar("Table", Dispatches, Copies, Regions)
 
 
 def merge(traces: Sequence[Trace]) -> Trace:
-    """All rows of all traces, indices renumbered, rows in the model's order.
+    """All rows of all traces, indices renumbered, rows in the order of a `Trace`.
 
     Traces of different machines keep their own clocks: nothing here can align them.
     """

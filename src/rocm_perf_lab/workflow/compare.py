@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.workflow.analyze import Choices, analyze_recording
 from rocm_perf_lab.workflow.inputs import read_inputs
 from rocm_perf_lab.workflow.load import load_documents, timing_traces
-from rocm_perf_lab.workflow.provenance import without_secrets
+from rocm_perf_lab.workflow.provenance import command_line
 
 Tell = Callable[[str], None]
 
@@ -91,7 +90,7 @@ def compare_sides(
     return schema.ComparisonDocument(
         provenance=Provenance(
             tool_version=__version__,
-            command=without_secrets(["rocm-perf", *sys.argv[1:]]),
+            command=command_line(),
             started=None,
             host=None,
             device=b.info.device,

@@ -12,6 +12,7 @@ from rocm_perf_lab.analyze.graph.finding import (
     EdgeCount,
     HostOperator,
     KernelOnGraph,
+    WhatIf,
     WhatIfMethod,
 )
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, LAUNCH, UNKNOWN, Gaps, gaps
@@ -25,6 +26,7 @@ from rocm_perf_lab.analyze.operators import NO_OPERATOR, self_times
 from rocm_perf_lab.trace.trace import Trace
 
 TOP_OPERATORS = 20
+NOT_REPLAYED = "not replayed, for its small part of the path; the what-if is Amdahl's bound"
 DEVICE_ONLY = "device-only graph: no host calls were recorded, so gaps have no known cause"
 
 
@@ -187,35 +189,24 @@ def _kernels(
     order = np.lexsort((np.arange(n), -total, -path_ns))
     result = []
     for i in order[count[order] > 0].tolist():
-        reasons: dict[str, str] = {}
         mine = path_ops[path_order[path_slices[i] : path_slices[i + 1]]]
-        durations = ops.duration[mine]
-        drag: int | None = 0
-        method: WhatIfMethod
-        if not durations.any():
-            method, what_if = "unchanged", unchanged(span)
-        elif (replayed := scenarios.replay(i, durations)) is not None:
-            method, what_if = "replay", replayed
-            drag = span - what_if[-1].makespan_ns
-        else:
-            method, what_if, drag = "bound", scenarios.bound(durations), None
-            reasons["drag_ns"] = (
-                "not replayed, for its small part of the path; the what-if is Amdahl's bound"
-            )
+        method, what_if = _what_if(scenarios, i, ops.duration[mine], span)
         gap = {c: int(ns) for c, ns in zip(CAUSES, gap_table[i].tolist(), strict=True) if ns}
-        launch = gap.get(LAUNCH, 0) + gap.get(HOST, 0)
-        share = launch / (launch + int(total[i])) if launch + int(total[i]) else None
         is_copy = i >= ops.kernel_names
-        if is_copy:
-            share, reasons["launch_share"] = None, "gaps are counted between kernels"
-        elif not graph.has_host:
-            share, reasons["launch_share"] = None, DEVICE_ONLY
-        elif share is None:
-            reasons["launch_share"] = "its dispatches took no time and no gap precedes them"
-        if not explained:
-            reasons["critical_path_score"] = "the critical path has no explained time"
-        if not span:
-            reasons["makespan_share"] = "the trace spans no time"
+        launched = gap.get(LAUNCH, 0) + gap.get(HOST, 0)
+        whole = launched + int(total[i])
+        no_launch_share = (
+            "gaps are counted between kernels" if is_copy
+            else DEVICE_ONLY if not graph.has_host
+            else "its dispatches took no time and no gap precedes them" if not whole
+            else None
+        )  # fmt: skip
+        reasons = {
+            "drag_ns": NOT_REPLAYED if method == "bound" else None,
+            "launch_share": no_launch_share,
+            "critical_path_score": None if explained else "the critical path has no explained time",
+            "makespan_share": None if span else "the trace spans no time",
+        }
         result.append(
             KernelOnGraph(
                 name=ops.names[i],
@@ -227,15 +218,25 @@ def _kernels(
                 critical_path_score=int(path_ns[i]) / explained if explained else None,
                 makespan_share=int(path_ns[i]) / span if span else None,
                 slack_ns=int(smallest[i]),
-                drag_ns=drag,
+                drag_ns=span - what_if[-1].makespan_ns if method != "bound" else None,
                 what_if=what_if,
                 what_if_method=method,
                 gap_before_ns=gap,
-                launch_share=share,
-                reasons=reasons,
+                launch_share=launched / whole if no_launch_share is None else None,
+                reasons={field: why for field, why in reasons.items() if why is not None},
             )
         )
     return tuple(result)
+
+
+def _what_if(
+    scenarios: Scenarios, name: int, on_path: Ints, span: int
+) -> tuple[WhatIfMethod, tuple[WhatIf, ...]]:
+    """`on_path`: durations of its dispatches on the critical path."""
+    if not on_path.any():
+        return "unchanged", unchanged(span)
+    replayed = scenarios.replay(name, on_path)
+    return ("replay", replayed) if replayed is not None else ("bound", scenarios.bound(on_path))
 
 
 def _notes(run: Trace, graph: Graph, ops: Operations) -> tuple[str, ...]:

@@ -45,7 +45,34 @@ class _Names:
 def _tool(r: Recording, hostname: str) -> Object:
     names = _Names()
     handles = {0: _HOST, **{gpu.number: gpu.handle for gpu in r.gpus}}
-    buffers = {
+    buffers = _buffers(r, names, handles)  # which fills `names`
+    return {
+        "metadata": {
+            "pid": r.pid,
+            "ppid": r.parent,
+            "init_time": r.line.start,
+            "fini_time": r.line.end,
+            "command": list(r.log.command),
+            "node": {"hostname": hostname, "machine_id": "0" * 32},
+            "virtual": True,
+            DETAILED_TAG: r.detailed,
+            SAMPLING_TAG: r.sampling_error,
+        },
+        "agents": list(_agents(r)),
+        "counters": [
+            {"id": {"handle": i}, "name": w.name, "block": w.block, "expression": w.formula}
+            for i, w in enumerate(r.counted, 1)
+        ],
+        "code_objects": list(_code_objects(r, handles)),
+        "kernel_symbols": list(_kernel_symbols(r)),
+        "strings": names.strings(),
+        "buffer_records": {name: rows for name, rows in buffers.items() if rows},
+        "callback_records": {"counter_collection": list(_collected(r, handles))},
+    }
+
+
+def _buffers(r: Recording, names: _Names, handles: dict[int, int]) -> dict[str, list[Object]]:
+    return {
         "kernel_dispatch": []
         if r.wanted.pmc
         else [
@@ -81,53 +108,34 @@ def _tool(r: Recording, hostname: str) -> Object:
             for a in r.allocations
         ],
     }
-    return {
-        "metadata": {
-            "pid": r.pid,
-            "ppid": r.parent,
-            "init_time": r.line.start,
-            "fini_time": r.line.end,
-            "command": list(r.log.command),
-            "node": {"hostname": hostname, "machine_id": "0" * 32},
-            "virtual": True,
-            DETAILED_TAG: r.detailed,
-            SAMPLING_TAG: r.sampling_error,
-        },
-        "agents": list(_agents(r)),
-        "counters": [
-            {"id": {"handle": i}, "name": w.name, "block": w.block, "expression": w.formula}
-            for i, w in enumerate(r.counted, 1)
-        ],
-        "code_objects": [
-            {
-                "code_object_id": code.number,
-                "agent_id": {"handle": handles.get(code.agent)},
-                "load_base": code.base,
-                "load_size": code.size,
-                "load_delta": code.delta,
-            }
-            for code in r.log.codes
-        ],
-        "kernel_symbols": [
-            {
-                "kernel_id": k.number,
-                "code_object_id": k.code,
-                "kernel_name": f"{k.name}.kd",
-                "formatted_kernel_name": k.display,
-                "demangled_kernel_name": k.shown,
-                "sgpr_count": k.sgprs,
-                "arch_vgpr_count": k.arch_vgprs,
-                "accum_vgpr_count": k.accum_vgprs,
-                "group_segment_size": k.lds,
-                "private_segment_size": k.scratch,
-                "kernarg_segment_size": k.kernarg,
-            }
-            for k in r.kernels.values()
-        ],
-        "strings": names.strings(),
-        "buffer_records": {name: rows for name, rows in buffers.items() if rows},
-        "callback_records": {"counter_collection": list(_collected(r, handles))},
-    }
+
+
+def _code_objects(r: Recording, handles: dict[int, int]) -> Iterable[Object]:
+    for code in r.log.codes:
+        yield {
+            "code_object_id": code.number,
+            "agent_id": {"handle": handles.get(code.agent)},
+            "load_base": code.base,
+            "load_size": code.size,
+            "load_delta": code.delta,
+        }
+
+
+def _kernel_symbols(r: Recording) -> Iterable[Object]:
+    for k in r.kernels.values():
+        yield {
+            "kernel_id": k.number,
+            "code_object_id": k.code,
+            "kernel_name": f"{k.name}.kd",
+            "formatted_kernel_name": k.display,
+            "demangled_kernel_name": k.shown,
+            "sgpr_count": k.sgprs,
+            "arch_vgpr_count": k.arch_vgprs,
+            "accum_vgpr_count": k.accum_vgprs,
+            "group_segment_size": k.lds,
+            "private_segment_size": k.scratch,
+            "kernarg_segment_size": k.kernarg,
+        }
 
 
 def _agents(r: Recording) -> Iterable[Object]:
