@@ -293,6 +293,12 @@ void Dispatcher::streamed(uint64_t at, uint64_t bytes) {
   }
 }
 
+void Dispatcher::move(uint64_t at, uint64_t bytes, bool here) {
+  std::lock_guard serial(state_.mutex);
+  durations_.forget();
+  state_.addresses.move(at, bytes, *memory_.snapshot(), here);
+}
+
 void Dispatcher::flush_caches() {
   std::lock_guard serial(state_.mutex);
   durations_.other_traffic(0, 0);

@@ -25,6 +25,7 @@ class Dispatcher {
   DispatchResult run_timed(Launch launch);
   void flush_caches();
   void streamed(uint64_t at, uint64_t bytes);
+  void move(uint64_t at, uint64_t bytes, bool here);
 
  private:
   struct Active;

@@ -44,6 +44,11 @@ void Durations::ran(const Key& key) {
   before_ = digest(key.data(), key.size());
 }
 
+void Durations::forget() {
+  std::lock_guard lock(mutex_);
+  entries_.clear();
+}
+
 void Durations::other_traffic(uint64_t at, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   const uint64_t words[3] = {before_, at, bytes};

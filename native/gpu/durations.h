@@ -21,6 +21,8 @@ class Durations {
   bool settled(const Key& key, DispatchResult& known) const;
   void simulated(const Key& key, const DispatchResult& result);
   void ran(const Key& key);  // as known
+  // What launches took is not what they will take.
+  void forget();
   // Something else than a launch went through the caches.
   void other_traffic(uint64_t at, uint64_t bytes);
 

@@ -52,6 +52,9 @@ class VirtualGpu final : public Gpu {
   }
 
   void flush_caches() override { dispatcher_.flush_caches(); }
+  void move(const void* at, uint64_t bytes, bool here) override {
+    dispatcher_.move(reinterpret_cast<uint64_t>(at), bytes, here);
+  }
   void streamed(const void* at, uint64_t bytes) override {
     dispatcher_.streamed(reinterpret_cast<uint64_t>(at), bytes);
   }

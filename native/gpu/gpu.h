@@ -116,6 +116,8 @@ class Gpu {
                                  DispatchProfile& profile) = 0;
   // The modelled caches hold nothing of what was used before.
   virtual void flush_caches() = 0;
+  // Managed memory is moved to the device, or away from it.
+  virtual void move(const void* at, uint64_t bytes, bool here) = 0;
   // A copy or a fill went through this memory.
   virtual void streamed(const void* at, uint64_t bytes) = 0;
 };

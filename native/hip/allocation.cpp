@@ -75,6 +75,7 @@ hipError_t allocate_host(size_t size, unsigned flags, MemoryKind kind, void** ad
   auto pool = flags & hipHostMallocNonCoherent ? rt.host_coarse : rt.host_fine;
   if (hsa_amd_memory_pool_allocate(pool, size, 0, &block) != HSA_STATUS_SUCCESS) return hipErrorOutOfMemory;
   hsa_amd_agents_allow_access(uint32_t(rt.agents.size()), rt.agents.data(), nullptr, block);
+  if (kind == MemoryKind::Managed && hsa_rocm_perf_is_managed) hsa_rocm_perf_is_managed(block);
   *address = block;
   Allocation allocation;
   allocation.base = reinterpret_cast<uintptr_t>(block);
@@ -232,16 +233,21 @@ hipError_t hipMemPtrGetInfo(void* ptr, size_t* size) {
   return hipSuccess;
 }
 
-// Managed memory lives in one place that host and device both reach: advice and prefetches are
-// checked and remembered, and have nothing to move.
+// Managed memory lives in one place that host and device both reach: advice and prefetches are checked and
+// remembered, and have nothing to move but, where time is modelled, the place that accesses go to.
 hipError_t hipMemPrefetchAsync(const void* dev_ptr, size_t count, int device, hipStream_t stream) {
   if (!dev_ptr || count == 0) return hipErrorInvalidValue;
   if (device != hipCpuDeviceId && !device_at(device)) return hipErrorInvalidDevice;
   if (!memory_map().contains(dev_ptr, count)) return hipErrorInvalidValue;
   Stream* resolved;
   hipError_t status = stream_for_work(stream, resolved);
-  if (status == hipSuccess) memory_map().update(dev_ptr, [&](Allocation& found) { found.prefetched_to = device; });
-  return status;
+  if (status != hipSuccess) return status;
+  memory_map().update(dev_ptr, [&](Allocation& found) { found.prefetched_to = device; });
+  const auto found = memory_map().find(dev_ptr);
+  if (!time_is_modelled() || resolved->capture || !found || found->kind != MemoryKind::Managed) return hipSuccess;
+  std::lock_guard lock(resolved->device.mutex);
+  const Device* target = device == hipCpuDeviceId ? nullptr : device_at(device);
+  return resolved->prefetch(dev_ptr, count, target ? target->agent : runtime().cpu);
 }
 hipError_t hipMemPrefetchAsync_v2(const void* dev_ptr, size_t count, hipMemLocation location, unsigned int flags,
                                   hipStream_t stream) {

@@ -299,6 +299,21 @@ hipError_t Stream::copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_o
   return hipSuccess;
 }
 
+hipError_t Stream::prefetch(const void* address, size_t size, hsa_agent_t to) {
+  if (!ensure_queue()) return hipErrorOutOfMemory;
+  CompletionRef completion = make_completion(&device);
+  if (!completion) return hipErrorOutOfMemory;
+  StreamScope scope(id);
+  scratch_.clear();
+  collect(scratch_, false);
+  const std::vector<hsa_signal_t> waits = signals_of(scratch_);
+  hsa_status_t status = hsa_amd_svm_prefetch_async(const_cast<void*>(address), size, to, uint32_t(waits.size()),
+                                                   waits.data(), completion->signal);
+  if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
+  submitted(std::move(completion), false);
+  return hipSuccess;
+}
+
 hipError_t Stream::timed_fill(void* to, size_t bytes, std::function<void()> fill) {
   if (!ensure_queue()) return hipErrorOutOfMemory;
   CompletionRef completion = make_completion(&device);

@@ -90,6 +90,7 @@ struct Stream {
   hipError_t copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size);
   hipError_t copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_offset, const hsa_pitched_ptr_t& from,
                        const hsa_dim3_t& from_offset, const hsa_dim3_t& range, hsa_amd_copy_direction_t direction);
+  hipError_t prefetch(const void* address, size_t size, hsa_agent_t to);
   hipError_t host(std::function<void(hipError_t)> run, uint64_t copied_bytes = 0);
   // A fill as the device's work, where time is modelled.
   hipError_t timed_fill(void* to, size_t bytes, std::function<void()> fill);

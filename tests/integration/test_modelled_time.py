@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,19 +21,28 @@ PROBES = REPOSITORY / "src" / "rocm_perf_lab" / "validate"
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_virtual_gpu()
     folder = tmp_path_factory.mktemp("modelled")
-    for name in ("modelled_benchmark", "modelled_caches", "modelled_clocks", "modelled_order"):
+    for name in ("benchmark", "caches", "clocks", "order", "host_memory"):
+        name = f"modelled_{name}"
         hipcc("-O2", "-I", PROGRAMS, "-I", PROBES, PROGRAMS / f"{name}.hip", "-o", folder / name)
     return folder
 
 
-def rocm_perf(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def rocm_perf(
+    *words: str | Path, variables: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "rocm_perf_lab", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    environment = os.environ | (variables or {})
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=environment
+    )
 
 
-def modelled(program: Path, *arguments: str) -> dict[str, list[float]]:
+def modelled(
+    program: Path, *arguments: str, device: str = "virtual:mi300x", xnack: str = "0"
+) -> dict[str, list[float]]:
     """Numbers by the first word of each line; two runs print the same."""
-    runs = [rocm_perf("run", "--timing", "model", program, *arguments) for _ in range(2)]
+    words: tuple[str | Path, ...] = ("run", "--timing", "model", "--device", device, program)
+    runs = [rocm_perf(*words, *arguments, variables={"HSA_XNACK": xnack}) for _ in range(2)]
     for run in runs:
         assert run.returncode == 0, run.stdout + run.stderr
     assert runs[0].stdout == runs[1].stdout
@@ -102,6 +112,38 @@ def test_the_first_access_to_a_page_waits_for_its_address(built: Path) -> None:
     walk = by_device()["virtual:mi300x"]["translation_latency"]["value"] / 2.1
     assert told["page_first"] - told["page_second"] == pytest.approx(walk, rel=0.1)
     assert told["page_second"] == pytest.approx(told["page_third"], rel=0.05)
+
+
+def host_memory(built: Path, device: str, xnack: str) -> dict[str, float]:
+    told = modelled(built / "modelled_host_memory", device=device, xnack=xnack)
+    return {name: microseconds for name, (microseconds,) in told.items()}
+
+
+def test_the_host_s_memory_is_behind_a_link(built: Path) -> None:
+    told = host_memory(built, "virtual:mi300x", "0")
+    link = (8 << 20) / by_device()["virtual:mi300x"]["host_gbps"]["value"] / 1000
+    for far in ("pinned", "registered", "managed_first", "managed", "gone_first", "gone"):
+        assert told[far] == pytest.approx(link, rel=0.1), far
+    assert told["here"] == pytest.approx(told["device"], rel=0.05), "a prefetch moves it"
+    for moved in ("prefetch", "prefetch_back"):
+        assert told[moved] * 1000 == pytest.approx(costs().copy_ns("H2D", 8 << 20), rel=0.1)
+
+
+def test_with_xnack_managed_memory_comes_when_it_is_touched(built: Path) -> None:
+    told = host_memory(built, "virtual:mi300x", "1")
+    moves = (8 << 20) / by_device()["virtual:mi300x"]["migration_mbps"]["value"]
+    for fault in ("managed_first", "gone_first"):
+        assert told[fault] == pytest.approx(moves, rel=0.02), fault
+    for here in ("managed", "here_first", "here", "gone"):
+        assert told[here] == pytest.approx(told["device"], rel=0.2), here
+    assert told["pinned"] > 10 * told["device"], "pinned memory stays"
+
+
+def test_an_apu_has_one_memory(built: Path) -> None:
+    told = host_memory(built, "virtual:mi300a", "1")
+    for kind in ("pinned", "registered", "managed_first", "managed", "here", "gone"):
+        assert told[kind] == pytest.approx(told["device"], rel=0.3), kind
+    assert told["prefetch"] < 10, "nothing moves"
 
 
 def test_what_kind_of_time_it_is_is_said_once(built: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocm_perf_lab.virtual.model_parameters import by_device
 from rocm_perf_lab.virtual.rocprofv3.costs import costs
 from rocm_perf_lab.virtual.rocprofv3.log import (
     Call,
@@ -290,3 +291,10 @@ def test_what_is_captured_into_a_graph_is_not_work_yet() -> None:
     on(first, "hipStreamEndCapture")
     on(second, "hipMemsetAsync", argument("sizeBytes", 8192))
     assert fills(program) == [(8192, False)]
+
+
+def test_no_device_copies_faster_than_its_memory_and_link() -> None:
+    for device, parameters in by_device().items():
+        rates, memory = costs(device).copy_bytes_per_ns, parameters["mall_gbps"]["value"]
+        assert rates["FILL"] <= memory and rates["D2D"] <= memory / 2, device
+        assert rates["H2D"] <= 1.06 * parameters["host_gbps"]["value"], device

@@ -235,6 +235,9 @@ DispatchProfile DispatchRecorder::profile(unsigned threads) {
   }
   if (!all_xccs_) profile.compute_units_used = uint32_t(std::min<uint64_t>(device_.compute_units, launch_.group_count));
   const double mhz = device_.clock_mhz;
+  // The driver serves one fault after the other, and the waves that touch the piece wait.
+  const double faulted = double(state_.addresses.managed.take_faulted(all_xccs_ && windows_.whole()));
+  longest.cycles += faulted / p.migration_mbps * mhz;
   const double overhead = (p.launch_ns + p.finish_ns) * mhz / 1000.0;
   profile.cycles = uint64_t(std::llround(longest.cycles + overhead));
   profile.clock_mhz = mhz;

@@ -1,6 +1,8 @@
 #include "simulation.h"
 
 #include <algorithm>
+#include <cstring>
+#include <cstdlib>
 #include <barrier>
 #include <stdexcept>
 #include <thread>
@@ -203,6 +205,8 @@ XccResult finish(XccSimulation& running, const SimulationInput& input, SampledCa
 
 DeviceState::DeviceState(const DeviceSpec& device) : parameters(parameters_of(device)) {
   addresses.shared_with_host = device.apu;
+  const char* xnack = std::getenv("HSA_XNACK");
+  addresses.managed.moves_on_fault = xnack && std::strcmp(xnack, "1") == 0;
 }
 
 SimulationResult simulate(const SimulationInput& input, DeviceState& state) {

@@ -136,12 +136,32 @@ uint64_t Addresses::canonical(uint64_t address, const AddressSpace::Snapshot& me
   range_ = *range;
   switch (range->kind) {
     case RangeKind::HostPinned: flags_ = shared_with_host ? 0 : kUncached | kHost; break;
+    case RangeKind::Managed: enter_piece(address, *range); break;
     case RangeKind::Hostcall:
     case RangeKind::Kernarg:
     case RangeKind::Runtime: flags_ = kUncached; break;
     default: flags_ = 0;
   }
   return address - begin_ + delta_;
+}
+
+// Pieces of managed memory are known one by one.
+void Addresses::enter_piece(uint64_t address, const Range& range) {
+  flags_ = 0;
+  if (shared_with_host) return;
+  const uint64_t start = delta_, into = (address - range.base) / ManagedMemory::kPiece * ManagedMemory::kPiece;
+  begin_ = range.base + into;
+  end_ = std::min(range.end, begin_ + ManagedMemory::kPiece);
+  delta_ = start + into;
+  if (!managed.reach(start, delta_ / ManagedMemory::kPiece, end_ - begin_)) flags_ = kUncached | kHost;
+}
+
+void Addresses::move(uint64_t address, uint64_t bytes, const AddressSpace::Snapshot& memory, bool here) {
+  const Range* range = memory.find(address);
+  if (!range || range->kind != RangeKind::Managed || !bytes) return;
+  managed.move(place(*range).base + (address - range->base), bytes, here);
+  begin_ = 1;
+  end_ = 0;
 }
 
 void GroupRecorder::begin(uint64_t index, const std::vector<Wave*>& waves, uint32_t count) {

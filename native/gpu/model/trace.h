@@ -9,6 +9,7 @@
 
 #include "exec.h"
 #include "launch.h"
+#include "managed_memory.h"
 #include "model_parameters.h"
 
 namespace gpu {
@@ -121,6 +122,9 @@ class Addresses {
   // Of the line flags, those that the last address's range has: kUncached, kHost.
   uint64_t last_flags() const { return flags_; }
   bool shared_with_host = false;  // the host's memory is the device's own
+  // Managed memory comes here, or goes.
+  void move(uint64_t address, uint64_t bytes, const AddressSpace::Snapshot& memory, bool here);
+  ManagedMemory managed;
   const Range& last_range() const { return range_; }
 
  private:
@@ -128,6 +132,7 @@ class Addresses {
     uint64_t end, base;
   };
   const Place& place(const Range& range);
+  void enter_piece(uint64_t address, const Range& range);
   uint64_t begin_ = 1, end_ = 0, delta_ = 0, next_ = uint64_t{1} << 32;
   uint64_t flags_ = 0;
   Range range_;

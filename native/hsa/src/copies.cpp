@@ -31,7 +31,7 @@ struct Task {
   struct Modelled {
     device_clock::Way way = device_clock::Way::HostToHost;
     uint64_t bytes = 0, submitted_ns = 0, ticket = 0;
-    Agent* gpu = nullptr;          // whose engine it is
+    Agent* gpu = nullptr;          // whose engine it is; none: the host's own work
     const void* through[2] = {};   // its memory that the copy goes through
     std::unique_ptr<Lane> lane;
   } modelled{};
@@ -43,7 +43,7 @@ struct Task {
 class Engines {
  public:
   void submit(Task task) {
-    if (task.modelled.gpu && device_clock::modelled()) {
+    if (device_clock::modelled()) {
       Task::Modelled& modelled = task.modelled;
       modelled.submitted_ns = device_clock::host_submits(device_clock::Call::Copy);
       modelled.lane = std::make_unique<Lane>();
@@ -108,10 +108,11 @@ class Engines {
     uint64_t ready = device_clock::ready_ns(modelled.submitted_ns, 0, false);
     for (hsa_signal_t handle : task.waits)
       if (Signal* signal = signal_of(handle)) ready = std::max(ready, signal->amd.end_ts);
+    if (!modelled.gpu) return device_clock::transfer(nullptr, nullptr, modelled.way, ready, modelled.bytes);
     gpu::Gpu& on = *modelled.gpu->gpu;
     for (const void* at : modelled.through)
       if (at) on.streamed(at, modelled.bytes);
-    return device_clock::transfer(modelled.gpu, on.device().compute_units, modelled.way, ready, modelled.bytes);
+    return device_clock::transfer(&on.device(), modelled.gpu, modelled.way, ready, modelled.bytes);
   }
 
   std::mutex mutex_;
@@ -145,9 +146,21 @@ Task::Modelled modelled_copy(void* to, hsa_agent_t to_agent, const void* from, h
   // From one GPU to another a copy goes over the bus.
   out.way = to_gpu && from_gpu && target == source ? Way::DeviceToDevice
             : to_gpu                               ? Way::HostToDevice
-                                                   : Way::DeviceToHost;
+            : from_gpu                             ? Way::DeviceToHost
+                                                   : Way::HostToHost;
   out.through[0] = to_gpu ? to : nullptr;
   out.through[1] = from_gpu && (!to_gpu || target == source) ? from : nullptr;
+  return out;
+}
+
+// Managed memory goes to that agent, over the engine of it or of the first GPU. Where memory is one, nothing moves.
+Task::Modelled modelled_move(Agent& target, uint64_t bytes) {
+  Task::Modelled out;
+  for (const auto& agent : Runtime::get()->agents())
+    if (agent->is_gpu() && (agent.get() == &target || (!out.gpu && !target.is_gpu()))) out.gpu = agent.get();
+  if (!out.gpu || out.gpu->gpu->device().apu) return {};
+  out.bytes = bytes;
+  out.way = target.is_gpu() ? device_clock::Way::HostToDevice : device_clock::Way::DeviceToHost;
   return out;
 }
 
@@ -329,8 +342,15 @@ hsa_status_t hsa_amd_svm_prefetch_async(void* address, size_t size, hsa_agent_t 
   Runtime* runtime = Runtime::get();
   if (!runtime) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (!address || !size || (wait_count && !waits)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  if (!runtime->agent(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-  engines().submit({{waits, waits + wait_count}, completion, [] {}, {}});
+  Agent* target = runtime->agent(agent);
+  if (!target) return HSA_STATUS_ERROR_INVALID_AGENT;
+  engines().submit({{waits, waits + wait_count},
+                    completion,
+                    [=] {
+                      for (const auto& one : Runtime::get()->agents())
+                        if (one->is_gpu()) one->gpu->move(address, size, one.get() == target);
+                    },
+                    modelled_move(*target, size)});
   return HSA_STATUS_SUCCESS;
 }
 

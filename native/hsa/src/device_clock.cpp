@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "runtime.h"
@@ -101,7 +102,11 @@ Device& device_of(const void* device) {
   return (*all)[device];
 }
 
-constexpr double kBytesPerNs[] = {cost::H2D, cost::D2H, cost::D2D, cost::H2H, cost::FILL};
+// The first row is every device's that has none of its own.
+double bytes_per_ns(std::string_view device, Way way) {
+  const auto* own = std::ranges::find(cost::kCopyRates, device, &cost::CopyRates::device);
+  return (own == std::end(cost::kCopyRates) ? *cost::kCopyRates : *own).bytes_per_ns[size_t(way)];
+}
 // The runtime's fill kernel: 16 bytes to a work-item, 256 of them to a workgroup.
 constexpr uint64_t kFillGroupBytes = 16 * 256;
 
@@ -137,10 +142,12 @@ Span dispatch(const void* device, uint32_t device_units, uint64_t ready, uint64_
   return device_of(device).units.place(device_units, ready, std::max<uint64_t>(duration, 1), units);
 }
 
-Span transfer(const void* device, uint32_t device_units, Way way, uint64_t ready, uint64_t bytes) {
+Span transfer(const gpu::DeviceSpec* spec, const void* device, Way way, uint64_t ready, uint64_t bytes) {
+  const uint32_t device_units = spec ? spec->compute_units : 1;
   const bool host = way == Way::HostToDevice || way == Way::DeviceToHost;
   const uint64_t start_ns = host ? cost::host_copy_start_ns : cost::copy_start_ns;
-  const uint64_t duration = start_ns + uint64_t(std::llround(double(bytes) / kBytesPerNs[size_t(way)]));
+  const uint64_t duration =
+      start_ns + uint64_t(std::llround(double(bytes) / bytes_per_ns(spec ? spec->name : "", way)));
   std::lock_guard lock(devices_mutex);
   Device& on = device_of(device);
   if (way == Way::Fill)
@@ -152,7 +159,8 @@ Span transfer(const void* device, uint32_t device_units, Way way, uint64_t ready
 }
 
 uint64_t host_work_ns(uint64_t copied_bytes) {
-  return copied_bytes ? uint64_t(std::llround(double(copied_bytes) / cost::H2H)) : uint64_t(cost::host_function_ns);
+  return copied_bytes ? uint64_t(std::llround(double(copied_bytes) / bytes_per_ns("", Way::HostToHost)))
+                      : uint64_t(cost::host_function_ns);
 }
 
 uint64_t least_after_ns(uint64_t marker_ns) { return marker_ns ? marker_ns + cost::event_least_ns : 0; }

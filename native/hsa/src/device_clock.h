@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include "gpu.h"
+
 namespace device_clock {
 
 bool modelled();
@@ -28,7 +30,8 @@ struct Span {
 uint64_t ready_ns(uint64_t submitted_ns, uint64_t queue_done_ns, bool after_kernel);
 Span dispatch(const void* device, uint32_t device_units, uint64_t ready_ns, uint64_t duration_ns, uint32_t units);
 enum class Way : uint8_t { HostToDevice, DeviceToHost, DeviceToDevice, HostToHost, Fill };
-Span transfer(const void* device, uint32_t device_units, Way way, uint64_t ready_ns, uint64_t bytes);
+// No spec: the host's own work.
+Span transfer(const gpu::DeviceSpec* spec, const void* device, Way way, uint64_t ready_ns, uint64_t bytes);
 // What the host does in a stream: a copy within its memory, or, of no bytes, a function.
 uint64_t host_work_ns(uint64_t copied_bytes);
 // The soonest that an event is told after another with a launch between them.

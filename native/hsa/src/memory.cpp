@@ -147,6 +147,11 @@ void push_out_of_caches(size_t size) {
 
 }  // namespace
 
+// For libamdhip64: memory of the host that the driver may move to a device.
+extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_is_managed(const void* base) {
+  Runtime::memory().set_kind(reinterpret_cast<uint64_t>(base), gpu::RangeKind::Managed);
+}
+
 namespace impl {
 
 hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t handle, size_t size, uint32_t, void** address) {

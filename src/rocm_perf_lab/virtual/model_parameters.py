@@ -21,6 +21,7 @@ from rocm_perf_lab.virtual.isa.table import all_ops
 FOLDER = Path(__file__).resolve().parent.parent / "arch" / "data" / "virtual"
 FILE = FOLDER / "parameters.toml"
 COSTS = FOLDER / "timeline.toml"
+WAYS = ("H2D", "D2H", "D2D", "H2H", "FILL")  # as the C++ counts them (device_clock::Way)
 
 
 def table(path: Path = FILE) -> dict[str, Any]:
@@ -67,7 +68,12 @@ def _costs() -> str:
         for n, v in whole.items()
         if n[0] != "_"
     ]
-    lines += [f"inline constexpr double {n} = {v['value']};\n" for n, v in tables["copies"].items()]
+    usual = tables["copies"]
+    lines.append("struct CopyRates {\n  const char* device;\n  double bytes_per_ns[5];\n};\n")
+    rows = [("", usual), *((n, {**usual, **own}) for n, own in tables["slower_copies"].items())]
+    rates = (", ".join(str(ways[way]["value"]) for way in WAYS) for _, ways in rows)
+    named = (f'    {{"{name}", {{{row}}}}},\n' for (name, _), row in zip(rows, rates, strict=True))
+    lines.append(f"inline constexpr CopyRates kCopyRates[] = {{\n{''.join(named)}}};\n")
     return (
         "// Written by rocm_perf_lab.virtual.model_parameters; do not edit.\n#pragma once\n"
         f"#include <cstdint>\n\nnamespace cost {{\n{''.join(lines)}}}  // namespace cost\n"

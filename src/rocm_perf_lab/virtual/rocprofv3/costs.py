@@ -47,13 +47,14 @@ class Costs:
 
 
 @cache
-def costs() -> Costs:
+def costs(device: str = "virtual:mi300x") -> Costs:
     path = resources.files("rocm_perf_lab.arch") / "data" / "virtual" / "timeline.toml"
     data = parse(path.read_text(encoding="utf-8"))
     numbers = {name: entry["value"] for name, entry in data["host"].items()}
     numbers |= {name: entry["value"] for name, entry in data["device"].items()}
+    copies = data["copies"] | data["slower_copies"].get(device, {})
     return Costs(
         calls={name: entry["value"] for name, entry in data["calls"].items()},
-        copy_bytes_per_ns={name: entry["value"] for name, entry in data["copies"].items()},
+        copy_bytes_per_ns={name: entry["value"] for name, entry in copies.items()},
         **numbers,
     )

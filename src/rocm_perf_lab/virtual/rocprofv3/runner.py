@@ -219,7 +219,9 @@ def _recordings(
         for other in made:
             if other.log.real_end is not None and other.log.real_end <= log.real_start:
                 start = max(start, other.line.end + _BETWEEN_PROCESSES_NS)
-        line = simulate(log, costs(), units, start=start, serialise=bool(wanted.pmc))
+        line = simulate(
+            log, costs(gpus[0].spec.name), units, start=start, serialise=bool(wanted.pmc)
+        )
         parent = numbers.get(log.parent, 0 if reproducible else log.parent)
         pid = numbers[log.pid]
         made.append(Recording(log, line, gpus, wanted, pid, parent, counted, known))
