@@ -335,6 +335,7 @@ def test_waits_for_lds_in_a_thread_trace_are_lds_bound(tmp_path: Path) -> None:
     one = wave([[0, 5, 400, 404, 1], [404, 9, 500, 504, 2], [908, 11, 0, 4, 3]])
     found = with_thread_trace(Content(lines, [one]), tmp_path)
     assert (found.label, found.rule) == ("lds_bound", "lds_stalls")
+    assert len(found.missing) == 1 and "counters would tell whether bank" in found.missing[0]
 
 
 # --- laws of the rule set --------------------------------------------------------------------
@@ -417,6 +418,23 @@ def test_the_resource_furthest_beyond_its_threshold_wins(metric: str, step: str)
     both = {"memory_fraction": 0.7, "useful_alu": 0.7} | {metric: 0.9}
     found = judge(evidence(None, **both))
     assert found.label == step and len(found.also) == 1
+
+
+@pytest.mark.parametrize(
+    ("numbers", "confidence"),
+    [
+        ({"memory_fraction": 0.9, "wait_share": 0.8}, "high"),
+        ({"memory_fraction": 0.9}, "medium"),  # what would support it is not known
+        ({"memory_fraction": 0.9, "wait_share": 0.1}, "medium"),  # or speaks against it
+        ({"memory_fraction": 0.61, "wait_share": 0.8}, "medium"),  # near the threshold
+        ({"memory_fraction": 0.61}, "low"),
+    ],
+)
+def test_doubt_lowers_the_confidence_by_a_step_each(
+    numbers: dict[str, float], confidence: str
+) -> None:
+    found = judge(evidence(None, **numbers))
+    assert (found.label, found.confidence) == ("memory_bandwidth_bound", confidence)
 
 
 def test_counters_alone_can_rule_out_every_rule() -> None:

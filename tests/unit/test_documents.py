@@ -11,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from rocm_perf_lab.schema.common import Model, to_json
+from rocm_perf_lab.workflow.provenance import without_secrets
 
 
 @dataclass(frozen=True)
@@ -71,3 +72,29 @@ def test_of_what_is_unknown_every_field_without_a_default_is_null() -> None:
     assert Known.unknown(reason="not counted") == Known(share=None, reason="not counted")
     with pytest.raises(ValidationError, match="reason"):
         Known.unknown()
+
+
+def test_a_number_that_is_none_does_not_become_a_file() -> None:
+    class Known(Model):
+        share: float
+
+    with pytest.raises(ValueError, match="JSON compliant"):
+        to_json(Known(share=float("nan")))
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (["--api-key", "sk-1", "-n", "5"], ["--api-key", "***", "-n", "5"]),
+        (["--token=abc"], ["--token=***"]),
+        (["HF_TOKEN=abc=d"], ["HF_TOKEN=***"]),
+        (["--env=API_KEY=abc"], ["--env=API_KEY=***"]),
+        (["-c", "PASSWORD=abc ./app"], ["-c", "PASSWORD=***"]),
+        (["tokens.txt", "--tokenizer", "bpe"], ["tokens.txt", "--tokenizer", "***"]),
+        (["--size=64", "key", "a=b"], ["--size=64", "key", "a=b"]),
+    ],
+)
+def test_a_command_line_is_kept_without_what_looks_like_a_secret(
+    given: list[str], kept: list[str]
+) -> None:
+    assert without_secrets(["rocm-perf", *given]) == ["rocm-perf", *kept]

@@ -47,6 +47,14 @@ def test_runtime_is_the_sum_of_dispatch_times_of_the_users_kernels() -> None:
     ]
 
 
+def test_a_total_is_the_median_over_the_runs_that_launched_the_kernel() -> None:
+    runs = [run(("a", 1), ("b", ms)).build() for ms in (1, 2, 9)] + [run(("a", 1)).build()]
+    found = {k.name: k for k in measure(runs).kernels}
+    assert (found["b"].total_ms, found["b"].stability.runs) == (2.0, 3)
+    alone = measure(runs, "b")
+    assert (alone.runtime_ms, alone.stability.runs) == (2.0, 3)
+
+
 def test_the_runtimes_own_kernels_have_their_share_and_shares_add_up() -> None:
     found = measure([run(("a", 1), ("__amd_rocclr_fillBuffer", 1), ("a", 2)).build()])
     assert [(k.name, k.kind, k.share) for k in found.kernels] == [

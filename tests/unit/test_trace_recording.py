@@ -10,7 +10,7 @@ import pytest
 
 from rocm_perf_lab.trace.merge import merge
 from rocm_perf_lab.trace.recording import group
-from rocm_perf_lab.trace.trace import Trace
+from rocm_perf_lab.trace.trace import Operators, Trace
 from support.traces import TraceBuilder, check_trace
 
 
@@ -34,6 +34,15 @@ def run(
         .build(path=f"{pid}_{start}_results.db")
     )
     return replace(trace, processes=(replace(trace.processes[0], parent_pid=parent),))
+
+
+def test_tables_without_a_process_are_passes_of_their_own_though_their_times_meet() -> None:
+    """rocprof-compute runs the program again for each table."""
+    tables = [
+        replace(found, sources=(replace(found.sources[0], format="csv"),))
+        for found in (run(0, pid=1, counters=True), run(50, pid=2, counters=True))
+    ]
+    assert len(group(tables).counter_passes) == 2
 
 
 def test_counters_make_a_pass_and_everything_else_is_timed() -> None:
@@ -99,6 +108,30 @@ def test_merging_keeps_every_row_and_keeps_processes_apart() -> None:
     assert both.counters["SQ_WAVES"].total[1] == 3
     assert [s.path for s in both.sources] == [Path("1_0_results.db"), Path("2_30_results.db")]
     assert both.strings == a.strings
+
+
+def test_merging_keeps_launches_with_their_operators() -> None:
+    def one(name: str) -> Operators:
+        row, times = np.zeros(1, np.int32), np.zeros(1, np.int64)
+        return Operators((name,), row, times, row, times, times + 9, row, times + 1, row)
+
+    both = merge(
+        [
+            replace(run(0), operators=one("aten::mm")),
+            run(10, pid=2),
+            replace(run(30, pid=3), operators=one("aten::add")),
+        ]
+    ).operators
+    assert both is not None
+    launched = both.name[both.launch_operator].tolist()
+    assert [both.names[name] for name in launched] == ["aten::mm", "aten::add"]
+    assert both.launch_process.tolist() == both.process.tolist() == [0, 2]
+
+
+def test_merging_keeps_a_version_only_if_it_is_everybodys() -> None:
+    old, new = (replace(run(0), rocm_version=version) for version in ("6.4", "7.0"))
+    assert merge([old, old]).rocm_version == "6.4"
+    assert merge([old, new]).rocm_version is None
 
 
 def test_merging_one_changes_nothing_and_none_is_refused() -> None:

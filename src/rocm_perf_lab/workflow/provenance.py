@@ -13,6 +13,7 @@ from rocm_perf_lab.schema.common import DeviceInfo, InputFile, Provenance
 from rocm_perf_lab.trace.trace import Agent, Source, Trace
 
 _SECRET = re.compile(r"(token|secret|passw|api[-_]?key|credential)", re.IGNORECASE)
+_GIVEN = re.compile(_SECRET.pattern + "[^=]*=", re.IGNORECASE)  # --token=, API_KEY=, --env=TOKEN=
 _HIDDEN = "***"
 
 
@@ -62,12 +63,12 @@ def without_secrets(command: Sequence[str]) -> list[str]:
     shown: list[str] = []
     hide_next = False
     for argument in command:
-        name, equals, _ = argument.partition("=")
+        given = _GIVEN.search(argument)
         if hide_next:
             shown.append(_HIDDEN)
             hide_next = False
-        elif equals and _SECRET.search(name):
-            shown.append(f"{name}={_HIDDEN}")
+        elif given:
+            shown.append(argument[: given.end()] + _HIDDEN)
         else:
             shown.append(argument)
             hide_next = argument.startswith("-") and bool(_SECRET.search(argument))
