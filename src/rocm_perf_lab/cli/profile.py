@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,6 +34,9 @@ from rocm_perf_lab.cli.streams import say
 from rocm_perf_lab.cli.words import arrange
 from rocm_perf_lab.collect import run_folder
 from rocm_perf_lab.errors import BadInput, UsageError, plain
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.workflow import Documents
 
 EXAMPLES = examples(
     "rocm-perf profile ./app",
@@ -97,7 +100,6 @@ def profile(
     """
     from rocm_perf_lab import workflow
     from rocm_perf_lab.replay import microscope
-    from rocm_perf_lab.workflow.report import report_html
 
     if capture is not None:
         if program is not None or kernel is not None or no_rocprof:
@@ -116,9 +118,7 @@ def profile(
         )
         with progress(quiet) as tell:
             documents, folder = microscope.profile_capture(replayed, out, tell)
-        if report is not None:
-            write_page(report, report_html(documents, folder))
-        print_profile(documents.profile, folder, json, quiet)
+        _show(documents, folder, report, json, quiet)
         return
     if program is None:
         raise UsageError("no program to profile", hint="rocm-perf profile ./program")
@@ -150,9 +150,7 @@ def profile(
         if profiled is None:
             raise
         lost = f"{out} cannot be written: {error.strerror}"
-    print_profile(profiled.documents.profile, run.final, json, quiet, details)
-    if report is not None:
-        write_page(report, report_html(profiled.documents, run.final))
+    _show(profiled.documents, run.final, report, json, quiet, details)
     for warning in run.warnings:
         say(f"warning: {plain(warning)}")
     if lost is not None:
@@ -163,3 +161,18 @@ def profile(
         raise typer.Exit(signals.exit_code(profiled.stopped))
     if profiled.stopped is not None:
         raise profiled.stopped
+
+
+def _show(
+    documents: Documents,
+    folder: Path | None,
+    report: Path | None,
+    json: bool,
+    quiet: bool,
+    details: bool = False,
+) -> None:
+    from rocm_perf_lab.workflow.report import report_html
+
+    print_profile(documents.profile, folder, json, quiet, details)
+    if report is not None:
+        write_page(report, report_html(documents, folder))

@@ -110,11 +110,7 @@ def _new_folder(out: Path | None, label: str) -> Iterator[run_folder.Run]:
 
 
 def _environment(target: Target, folder: Path) -> dict[str, str]:
-    library = native.library_dir() / LIBRARY
-    if not library.exists():
-        raise MissingTool(f"{library} is not built", "in a checkout run `make native`")
-    # A list separated by blanks: a path with one in it is found through LD_LIBRARY_PATH instead.
-    name = LIBRARY if " " in str(library) else str(library)
+    _, name = native.tool(LIBRARY)
     tools = f"{os.environ.get('HSA_TOOLS_LIB', '')} {name}".strip()
     return {
         **target.environment,

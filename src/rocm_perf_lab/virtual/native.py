@@ -33,6 +33,15 @@ def library_dir() -> Path:
     return folder
 
 
+def tool(name: str) -> tuple[Path, str]:
+    """A library that HSA is to load: where it is, and what HSA_TOOLS_LIB calls it. That is a list
+    separated by blanks: a path with one in it is found through LD_LIBRARY_PATH instead."""
+    library = library_dir() / name
+    if not library.exists():
+        raise MissingTool(f"{library} is not built", "in a checkout run `make native`")
+    return library, name if " " in str(library) else str(library)
+
+
 def environment(device: str, base: Mapping[str, str]) -> dict[str, str]:
     """`base` changed so that a program started with it runs on the virtual device."""
     folder = str(library_dir())

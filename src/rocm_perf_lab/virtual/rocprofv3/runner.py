@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab import scratch
-from rocm_perf_lab.errors import BadInput, MissingTool
+from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.virtual import device_specs, native
 from rocm_perf_lab.virtual.rocprofv3 import (
     agents,
@@ -107,11 +107,7 @@ def _write_config(folder: Path, wanted: Pass, counted: Sequence[Wanted]) -> None
 
 
 def _environment(folder: Path, device: str) -> dict[str, str]:
-    library = native.library_dir() / RECORDER
-    if not library.exists():
-        raise MissingTool(f"{library} is not built", "in a checkout run `make native`")
-    # A list separated by blanks: a path with one in it is found through LD_LIBRARY_PATH instead.
-    name = RECORDER if " " in str(library) else str(library)
+    library, name = native.tool(RECORDER)
     tools = f"{name} {os.environ.get('HSA_TOOLS_LIB', '')}".strip()
     return {
         **native.environment(device, os.environ),
