@@ -66,16 +66,17 @@ def test_agprs_begin_at_a_multiple_of_four() -> None:
 
 
 def test_lds_is_taken_in_granules_of_512_bytes() -> None:
-    """Eight of 8,192 bytes fit; of one byte more, seven."""
+    """Twelve times 5,461 bytes are less than 64 KiB, but each takes 5,632."""
     fits, over = (
-        occupancy(MI300X, threads=256, vgprs=8, agprs=0, sgprs=8, lds_bytes=n) for n in (8192, 8193)
+        occupancy(MI300X, threads=128, vgprs=8, agprs=0, sgprs=8, lds_bytes=n) for n in (5120, 5461)
     )
-    assert (fits.workgroups_per_domain, over.workgroups_per_domain) == (8, 7)
+    assert (fits.workgroups_per_domain, over.workgroups_per_domain) == (12, 11)
 
 
 def test_sixteen_workgroups_of_more_than_one_wave_fit_a_cu() -> None:
-    one, two = (occupancy(MI300X, threads=n, vgprs=8, agprs=0, sgprs=8) for n in (64, 65))
-    assert (one.workgroups_per_domain, two.workgroups_per_domain) == (32, 16)
+    """An MI100 has room for 40 waves a CU, and for 16 barriers."""
+    one, two = (occupancy(gpu("gfx908"), threads=n, vgprs=8, agprs=0, sgprs=8) for n in (64, 65))
+    assert (one.workgroups_per_domain, two.workgroups_per_domain) == (40, 16)
 
 
 def test_whole_workgroups_only() -> None:

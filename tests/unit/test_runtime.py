@@ -52,6 +52,7 @@ def test_a_total_is_the_median_over_the_runs_that_launched_the_kernel() -> None:
     found = {k.name: k for k in measure(runs).kernels}
     assert (found["b"].total_ms, found["b"].stability.runs) == (2.0, 3)
     alone = measure(runs, "b")
+    assert alone.stability is not None
     assert (alone.runtime_ms, alone.stability.runs) == (2.0, 3)
 
 
