@@ -7,7 +7,7 @@ the second table shows is decided there: each row that stands in it gets its num
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rocm_perf_lab.validate.probes import Compared
 from rocm_perf_lab.validate.times import NAMES, Errors, Result
@@ -44,19 +44,29 @@ def page(text: str, results: Sequence[Result], totals: Mapping[str, Errors]) -> 
 
 def probes(text: str, compared: Mapping[str, Sequence[Compared]]) -> str:
     """docs/virtual-model.md with the table of what probes measured on each device."""
-    rows = [_probe(device, line) for device, lines in compared.items() for line in lines]
+    rows = [row for device, lines in compared.items() for row in _probes(device, lines)]
     made, tables = _BY_PROBE.subn(lambda match: match[1] + "".join(rows), text, count=1)
     if not tables:
         raise SystemExit("docs/virtual-model.md lacks the table of probes")
     return made
 
 
+def _probes(device: str, lines: Sequence[Compared]) -> Iterator[str]:
+    """A row each, but one for all matrix instructions: the one furthest off its cycles."""
+    matrix = [line for line in lines if line.name.startswith("v_")]
+    yield from (_probe(device, line) for line in lines if line not in matrix)
+    if matrix:
+        worst = 100 * max(abs(line.error) for line in matrix)
+        cycles = [value for line in matrix for value in line.measured]
+        what = f"{len(matrix)} matrix instructions, cycles | {min(cycles)} to {max(cycles)}"
+        yield f"| `{device}` | {what} | the same | at most {worst:.1f} % |\n"
+
+
 def _probe(device: str, line: Compared) -> str:
     measured = " to ".join(f"{value:,g}" for value in line.measured)
     what = f"{line.words}, {line.unit}"
-    return (
-        f"| `{device}` | {what} | {measured} | {line.modelled:,.4g} | {100 * line.error:+.1f} % |\n"
-    )
+    modelled = f"{line.modelled:,.0f}" if line.modelled >= 1000 else f"{line.modelled:.4g}"
+    return f"| `{device}` | {what} | {measured} | {modelled} | {100 * line.error:+.1f} % |\n"
 
 
 def label(result: Result) -> str:

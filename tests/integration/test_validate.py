@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from rocm_perf_lab.errors import MissingTool
-from rocm_perf_lab.validate import probes
-from rocm_perf_lab.validate.build import build
+from rocm_perf_lab.validate import matrix, probes
+from rocm_perf_lab.validate.build import architecture_of, build, output
 from rocm_perf_lab.validate.probes import Compared, compare, known, published
+from rocm_perf_lab.virtual import native
+from rocm_perf_lab.virtual.model_parameters import table
 from support.cli import rocm_perf
 from support.hip_build import need_virtual_gpu
 
@@ -20,10 +23,12 @@ def test_the_model_is_within_the_documented_bounds(tmp_path: Path) -> None:
     need_virtual_gpu()
     times = tmp_path / "times.csv"
     times.write_text("kernel_name,problem_size,min_ms\nfir,1024_taps8,0.0042\nother,1,1\n")
-    done = rocm_perf("device", "validate", "--json", "--times", times, cwd=tmp_path)
+    words = ("device", "validate", "--json", "--times", times)
+    done = rocm_perf(*words, cwd=tmp_path, timeout=400)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert [line["name"] for line in found["lines"]] == [*published()["probes"]]
+    names = [*published()["probes"], *matrix.cycles("gfx942")]
+    assert [line["name"] for line in found["lines"]] == names
     assert all(line["ok"] and line["source"] for line in found["lines"])
     (row,) = found["times"]
     assert (row["program"], found["times_error"]["all"]["rows"]) == ("fir", 1)
@@ -65,8 +70,27 @@ def test_gfx90a_is_within_the_documented_bounds(device: str, tmp_path: Path) -> 
     done = rocm_perf(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = json.loads(done.stdout)["lines"]
-    assert {line["name"] for line in lines} <= {*probes.published_of(device)}
+    instructions = {*matrix.cycles("gfx90a")}
+    assert {line["name"] for line in lines} <= {*probes.published_of(device)} | instructions
+    assert instructions <= {line["name"] for line in lines}
     assert len(lines) >= 4 and all(line["ok"] for line in lines)
+
+
+@pytest.mark.parametrize("device", ["virtual:mi300x", "virtual:mi210"])
+def test_vector_instructions_run_beside_a_matrix_instruction_where_amds_table_lets_them(
+    device: str, tmp_path: Path
+) -> None:
+    need_virtual_gpu()
+    beside, architecture = 4, architecture_of(device)
+    (tmp_path / "matrix.hip").write_text(matrix.source(architecture, beside))
+    program = build("matrix", tmp_path, device, tmp_path / "matrix.hip")
+    environment = native.environment(device, os.environ) | {"ROCM_PERF_VIRTUAL_TIMING": "model"}
+    found = dict(map(str.split, output([program], environment).splitlines()))
+    alone = table()["matrix_alone"][architecture]
+    for name, cycles in matrix.cycles(architecture).items():
+        least = max(cycles, alone.get(name, 4) + 4 * beside)
+        # Two waves that issue in order do not fill both units without a gap.
+        assert 0.99 * least <= float(found[name]) <= 1.15 * least, name
 
 
 def test_without_a_compiler_it_is_exit_code_4(monkeypatch: pytest.MonkeyPatch) -> None:

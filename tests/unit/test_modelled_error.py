@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,13 +63,23 @@ def roof(gbps: float = 0.0, pipe: str | None = "valu_f32") -> KernelRoofline:
 def test_a_kernel_is_classed_by_what_limits_it(
     label: Label, found: KernelRoofline | None, kind: ErrorClass
 ) -> None:
-    assert error_class(LONG, label, found, FLOOR) == kind
+    assert error_class(LONG, label, found, model_errors()) == kind
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_kernel_within_its_launch_is_launch_bound_whatever_it_does(label: Label) -> None:
-    assert error_class(FLOOR, label, roof(3900, "mfma_f16"), FLOOR) == "launch_bound"
-    assert error_class(FLOOR + 1, label, roof(3900), FLOOR) != "launch_bound"
+    assert error_class(FLOOR, label, roof(3900, "mfma_f16"), model_errors()) == "launch_bound"
+    assert error_class(FLOOR + 1, label, roof(3900), model_errors()) != "launch_bound"
+
+
+def test_a_kernel_that_moves_more_than_hardware_does_at_full_rate_is_a_class_of_its_own() -> None:
+    errors = model_errors()
+    long = replace(roof(3900), mean_ns=errors.large_bytes / 3900 + 1)
+    assert error_class(LONG, "memory_bandwidth_bound", long, errors) == "memory_large"
+    short = replace(long, mean_ns=long.mean_ns - 2)
+    assert error_class(LONG, "memory_bandwidth_bound", short, errors) == "memory"
+    large, other = (errors.of(kind, "MI300X").worst or 0 for kind in ("memory_large", "memory"))
+    assert large > other > 0
 
 
 def test_a_run_of_many_short_launches_is_not_judged_as_one_launch() -> None:
@@ -120,7 +131,8 @@ def test_the_figures_are_those_of_the_published_table() -> None:
     }
     by_class = model_errors().classes
     single = [table[name] for name in ("vectoradd", "relu", "fir")]
-    classes = [by_class["launch_bound"], by_class["memory"], by_class["latency"]]
+    kinds: tuple[ErrorClass, ...] = ("launch_bound", "memory", "memory_large", "latency")
+    classes = [by_class[kind] for kind in kinds]
     assert sum(c.rows for c in classes) == sum(rows for rows, _, _ in single)
     assert round(100 * max(c.worst or 0 for c in classes)) == max(worst for *_, worst in single)
     sweeps, (rows, median, worst) = by_class["many_launches"], table["floydwarshall"]

@@ -211,7 +211,7 @@ inline ComputeUnit::Issue ComputeUnit::matrix(const Step& step) {
   SimWave& wave = step.wave;
   const StaticInst& s = step.inst;
   const uint64_t issue = std::max({step.ready, valu_free_[wave.simd], matrix_free_[wave.simd]});
-  valu_free_[wave.simd] = issue + kQuad;
+  valu_free_[wave.simd] = issue + s.alone;
   matrix_free_[wave.simd] = issue + s.cycles;
   counts.matrix_busy += s.cycles;
   counts.active_valu += 1;

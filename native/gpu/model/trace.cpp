@@ -13,11 +13,14 @@ constexpr uint64_t kCodeBytes = uint64_t{1} << 26, kCodePlaces = kCodeBase / kCo
 
 bool between(InstClass cls, InstClass first, InstClass last) { return cls >= first && cls <= last; }
 
-uint32_t matrix_cycles(Arch arch, int16_t matrix) {
-  static constexpr uint16_t kCycles[][kMatrixCount] = {
+struct MatrixCycles {
+  uint16_t busy, alone;  // of the matrix core; of these without the vector unit
+};
+MatrixCycles matrix_cycles(Arch arch, int16_t matrix) {
+  static constexpr MatrixCycles kCycles[][kMatrixCount] = {
 #include "matrix_cycles.inc"
   };
-  return matrix >= 0 ? kCycles[size_t(arch)][matrix] : 0;
+  return matrix >= 0 ? kCycles[size_t(arch)][matrix] : MatrixCycles{0, 4};
 }
 
 RegisterSpan span_of(const Source& source, OpType type, uint32_t width) {
@@ -53,7 +56,9 @@ uint32_t StaticTable::add(const Inst& inst, size_t slot) {
       break;
     }
     case Unit::Matrix: {
-      s.cycles = uint16_t(matrix_cycles(arch_, op.matrix));
+      const MatrixCycles known = matrix_cycles(arch_, op.matrix);
+      s.cycles = known.busy;
+      s.alone = known.alone;
       // Unlisted ones take what the peak rate of their kind gives: 512 operations per unit of MOPS.
       if (!s.cycles) s.cycles = uint16_t(std::max<uint32_t>(8, op.matrix >= 0 ? matrix_table[op.matrix].mops : 8));
       break;

@@ -29,6 +29,7 @@ struct StaticInst {
   bool flat = false;        // waits on LGKM too, as LDS may answer
   bool returns = false;     // an atomic that returns the old value
   uint16_t cycles = 4;      // of its unit
+  uint16_t alone = 4;       // of a matrix instruction: those in which the vector unit cannot work
   uint16_t vmcnt = 63, lgkmcnt = 15;  // s_waitcnt: how many may stay open
   RegisterSpan dst, src[3]; // vector registers, for matrix dependencies
 };

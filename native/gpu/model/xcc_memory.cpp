@@ -45,6 +45,11 @@ void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, doub
       kLineBytes, std::min(write_link, bytes_per_clock(parameters_.mall_gbps, device_) / active_xccs) * share);
   hbm_service_ =
       service_of(kLineBytes, std::min(link, bytes_per_clock(parameters_.hbm_gbps, device_) / active_xccs) * share);
+  hbm_write_service_ = service_of(
+      kLineBytes, std::min(write_link, bytes_per_clock(parameters_.hbm_write_gbps, device_) / active_xccs) * share);
+  // Among reads a write costs what the slower of the two does: the bus has to turn round.
+  hbm_mixed_service_ = hbm_reads == hbm_reads_before_ ? hbm_write_service_ : std::max(hbm_service_, hbm_write_service_);
+  hbm_reads_before_ = hbm_reads;
   host_service_ = service_of(kLineBytes, bytes_per_clock(parameters_.host_gbps, device_) / active_xccs * share);
   for (FluidPipe& pipe : channel_pipes_) pipe.quantum(start);
   for (FluidPipe& pipe : scalar_pipes_) pipe.quantum(start);
@@ -55,16 +60,14 @@ void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, doub
   fabric.clear();
 }
 
-uint32_t XccMemory::entry_for(uint64_t line, uint32_t channel, bool& hit) {
+XccMemory::Entry XccMemory::entry_for(uint64_t line, uint32_t channel, uint64_t time) {
   const TagCache::Found found = l2_.find(set_of(line, channel), short_line(line));
-  hit = found.hit;
-  if (!hit) {
-    evict(found.at, channel, false);
-    l2_.place(found.at, short_line(line));
-    state_[found.at] = 0;
-    ready_[found.at] = 0;
-  }
-  return found.at;
+  if (found.hit) return {found.at, true, 0};
+  const uint64_t wait = evict(found.at, channel, time);
+  l2_.place(found.at, short_line(line));
+  state_[found.at] = 0;
+  ready_[found.at] = 0;
+  return {found.at, false, wait};
 }
 
 void XccMemory::warm(uint64_t line_and_flags) {
@@ -81,28 +84,29 @@ void XccMemory::warm(uint64_t line_and_flags) {
   else state_[found.at] |= uint8_t(halves * (kValidLow | kDirtyLow | kFullLow));
 }
 
-void XccMemory::evict(uint32_t at, uint32_t channel, bool end) {
-  if (l2_.tag(at) == TagCache::kNone) return;
+uint32_t XccMemory::write_out(uint32_t at, TccCounts& count) {
   const uint8_t state = state_[at];
-  TccCounts& count = channels[channel];
-  if (!end) ++count.evict;
-  if (!(state & (kDirtyLow | kDirtyHigh))) return;
-  ++(end ? count.end_writeback : count.writeback);
   for (int half = 0; half < 2; ++half) {
     if (!(state & (kDirtyLow << half))) continue;
     ++count.ea_write;
     if (state & (kFullLow << half)) ++count.ea_write_64;
-    if (!end) leave(l2_.tag(at), 64);
   }
-  if (!end) fabric.push_back({l2_.tag(at), uint32_t(state & (kDirtyLow | kDirtyHigh)) / kDirtyLow});
+  const uint32_t halves = uint32_t(state & (kDirtyLow | kDirtyHigh)) / kDirtyLow;
+  fabric.push_back({l2_.tag(at), halves});
+  return 64u * uint32_t(__builtin_popcount(halves));
 }
 
 // A write that the Infinity Cache does not hold yet makes room there, in the end in HBM.
-uint64_t XccMemory::leave(uint32_t tag, uint32_t bytes) {
-  const bool held = in_mall(tag);
-  mall_pipe_.delay(0, mall_write_service_ * bytes / kLineBytes);
-  if (!held) hbm_pipe_.delay(0, hbm_service_ * bytes / kLineBytes);
-  return (held ? mall_write_service_ : hbm_service_) * bytes / kLineBytes;
+uint64_t XccMemory::evict(uint32_t at, uint32_t channel, uint64_t time) {
+  if (l2_.tag(at) == TagCache::kNone) return 0;
+  TccCounts& count = channels[channel];
+  ++count.evict;
+  if (!(state_[at] & (kDirtyLow | kDirtyHigh))) return 0;
+  ++count.writeback;
+  const uint32_t bytes = write_out(at, count);
+  const uint64_t wait = mall_pipe_.delay(time, mall_write_service_ * bytes / kLineBytes);
+  if (in_mall(l2_.tag(at))) return wait;
+  return std::max(wait, hbm_pipe_.delay(time, hbm_mixed_service_ * bytes / kLineBytes));
 }
 
 uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t halves, uint32_t channel) {
@@ -156,8 +160,7 @@ uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves
     if (line_and_flags & kHost) return time + latency + to_host(host_in_, time + latency, halves);
     return time + latency + parameters_.uncached_latency;
   }
-  bool hit;
-  const uint32_t at = entry_for(line, channel, hit);
+  const auto [at, hit, wait] = entry_for(line, channel, time);
   // The line is asked for whole where the L1 asks for whole lines.
   const uint8_t want = uint8_t(parameters_.l1_request_bytes == kLineBytes && !scalar ? 3 : halves);
   if (hit && (state_[at] & want) == want) {
@@ -187,10 +190,12 @@ uint64_t XccMemory::write(uint64_t line_and_flags, uint64_t time) {
   time = translated(line, time);
   const uint32_t channel = channel_of(line);
   TccCounts& count = channels[channel];
-  uint64_t latency = parameters_.l2_write_latency;
-  bool hit = false;
   const bool cached = !(line_and_flags & kUncached);
-  const uint32_t at = cached ? entry_for(line, channel, hit) : 0;
+  const Entry entry = cached ? entry_for(line, channel, time) : Entry{};
+  const uint32_t at = entry.at;
+  bool hit = entry.hit;
+  // What it takes the place of has to be on its way out first.
+  uint64_t latency = parameters_.l2_write_latency + entry.wait;
   for (int half = 0; half < 2; ++half) {
     if (!(line_and_flags & (kLow << half))) continue;
     const bool full = line_and_flags & (kLowFull << half);
@@ -228,8 +233,7 @@ uint64_t XccMemory::atomic(uint64_t line_and_flags, uint64_t time, uint32_t lane
     ++count.ea_atomic;
     return time + latency + to_host(host_out_, time + latency, uint32_t(line_and_flags & 3));
   }
-  bool hit;
-  const uint32_t at = entry_for(line, channel, hit);
+  const auto [at, hit, wait] = entry_for(line, channel, time);
   const uint8_t want = uint8_t(line_and_flags & 3);
   if (hit && (state_[at] & want) == want) {
     ++count.hit;
@@ -308,10 +312,10 @@ uint64_t XccMemory::write_back() {
     for (uint32_t at = sets[i] * ways; at < (sets[i] + 1) * ways; ++at) {
       const uint8_t dirty = state_[at] & (kDirtyLow | kDirtyHigh);
       if (!dirty || l2_.tag(at) == TagCache::kNone) continue;
-      evict(at, sets[i] / sets_per_channel_, true);
-      work += leave(l2_.tag(at), 64u * uint32_t(__builtin_popcount(dirty)));
+      TccCounts& count = channels[sets[i] / sets_per_channel_];
+      ++count.end_writeback;
+      work += (in_mall(l2_.tag(at)) ? mall_write_service_ : hbm_write_service_) * write_out(at, count) / kLineBytes;
       state_[at] &= uint8_t(~(kDirtyLow | kDirtyHigh | kFullLow | kFullHigh));
-      fabric.push_back({l2_.tag(at), dirty / uint32_t(kDirtyLow)});
     }
   }
   return work >> FluidPipe::kShift;
@@ -326,7 +330,7 @@ void XccMemory::begin(bool keep_l2, bool keep_instructions, double page_weight, 
   std::fill(channel_pipes_.begin(), channel_pipes_.end(), FluidPipe{});
   std::fill(scalar_pipes_.begin(), scalar_pipes_.end(), FluidPipe{});
   mall_pipe_ = hbm_pipe_ = host_in_ = host_out_ = {};
-  hbm_reads = mall_hits = 0;
+  hbm_reads = hbm_reads_before_ = mall_hits = 0;
   fabric.clear();
   // A launch invalidates the scalar caches. Instructions stay: the runtime invalidates them itself
   // when it has loaded code, and lines of other code have other tags here.

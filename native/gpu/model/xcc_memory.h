@@ -92,7 +92,12 @@ class XccMemory {
     const uint64_t page = line >> 12, folded = page ^ page >> 6 ^ page >> 12 ^ page >> 18;
     return channel * sets_per_channel_ + (uint32_t((line >> 7 & 1) | folded << 1) & (sets_per_channel_ - 1));
   }
-  uint32_t entry_for(uint64_t line, uint32_t channel, bool& hit);
+  struct Entry {
+    uint32_t at = 0;
+    bool hit = false;
+    uint64_t wait = 0;  // until the dirty line that was there is on its way out
+  };
+  Entry entry_for(uint64_t line, uint32_t channel, uint64_t time);
   uint64_t out(uint64_t line, uint64_t time, uint32_t halves, uint32_t channel);  // extra latency of a read
   bool in_mall(uint32_t tag) const {
     return mall_ && mall_->holds(tag, tag < kCodeBase / kLineBytes ? data_since_ : 0);
@@ -103,8 +108,8 @@ class XccMemory {
   bool brought_by_another(uint32_t tag) const { return mall_ && (tag * 2654435761u) >> 16 < from_others_; }
   // What a request adds that goes to the host's memory, over a link with two lanes.
   uint64_t to_host(FluidPipe& lane, uint64_t time, uint32_t halves);
-  uint64_t leave(uint32_t tag, uint32_t bytes);  // the time a write takes on its way out, 1/256 cycles
-  void evict(uint32_t at, uint32_t channel, bool end);
+  uint32_t write_out(uint32_t at, TccCounts& count);  // a dirty line; its bytes
+  uint64_t evict(uint32_t at, uint32_t channel, uint64_t time);  // the cycles it waits to leave
 
   const DeviceSpec& device_;
   const Parameters& parameters_;
@@ -118,7 +123,8 @@ class XccMemory {
   uint32_t from_others_ = 0;  // of 65536 lines
   FluidPipe mall_pipe_, hbm_pipe_, host_in_, host_out_;
   uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, mall_write_service_ = 0, hbm_service_ = 0,
-           host_service_ = 0;  // of 128 bytes
+           hbm_write_service_ = 0, hbm_mixed_service_ = 0, host_service_ = 0;  // of 128 bytes
+  uint64_t hbm_reads_before_ = 0;  // this quantum
   SampledCache pages_;
   struct Page {
     uint64_t page = ~uint64_t(0), ready = 0;

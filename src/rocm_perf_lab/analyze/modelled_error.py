@@ -26,6 +26,14 @@ _MOSTLY_MEMORY = 0.25
 
 
 def error_class(
+    median_ns: float, label: Label, roof: KernelRoofline | None, errors: ModelErrors
+) -> ErrorClass:
+    found = _by_limit(median_ns, label, roof, errors.launch_floor_ns)
+    large = found == "memory" and roof is not None and _moved(roof) > errors.large_bytes
+    return "memory_large" if large else found
+
+
+def _by_limit(
     median_ns: float, label: Label, roof: KernelRoofline | None, launch_floor_ns: int
 ) -> ErrorClass:
     if median_ns <= launch_floor_ns:
@@ -50,11 +58,17 @@ def _memory_share(roof: KernelRoofline) -> float:
     return fabric.gbps / min(fabric.ceilings.values())
 
 
+def _moved(roof: KernelRoofline) -> float:
+    """Bytes of a launch behind the L2."""
+    fabric = roof.levels.get("fabric")
+    return (fabric.gbps or 0.0) * roof.mean_ns if fabric else 0.0
+
+
 def kernel_error_class(kernel: KernelAnalysis | None, errors: ModelErrors) -> ErrorClass:
     if kernel is None:
         return "other"
     median = kernel.launch.median_ns
-    return error_class(median, kernel.verdict.label, kernel.roofline, errors.launch_floor_ns)
+    return error_class(median, kernel.verdict.label, kernel.roofline, errors)
 
 
 def run_error_class(

@@ -11,7 +11,15 @@ from typing import Any, Literal, get_args
 from rocm_perf_lab.arch.load import parse
 
 ErrorClass = Literal[
-    "launch_bound", "memory", "latency", "many_launches", "compute", "lds", "matrix", "other"
+    "launch_bound",
+    "memory",
+    "memory_large",
+    "latency",
+    "many_launches",
+    "compute",
+    "lds",
+    "matrix",
+    "other",
 ]
 ERROR_CLASSES: tuple[ErrorClass, ...] = get_args(ErrorClass)
 
@@ -35,6 +43,7 @@ class ModelErrors:
     products: tuple[str, ...]  # whose times `classes` are of
     launch_floor_ns: int  # a kernel no longer than this is hidden by what its launch costs
     sweep_launches: int  # the fewest launches of a published sweep
+    large_bytes: int  # what a launch moves from which on memory is slower than the model knows
     classes: Mapping[ErrorClass, ModelledError]
     others: Mapping[tuple[str, ErrorClass], ModelledError]  # what is known of other products
 
@@ -60,6 +69,7 @@ def model_errors() -> ModelErrors:
         products=tuple(data["validated_products"]),
         launch_floor_ns=device["event_least_ns"]["value"] - device["event_pair_ns"]["value"],
         sweep_launches=data["sweep_launches"],
+        large_bytes=data["large_bytes"],
         classes={kind: _class(kind, data["classes"][kind]) for kind in ERROR_CLASSES},
         others={
             (product, kind): _class(kind, entries[kind])

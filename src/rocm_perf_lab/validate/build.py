@@ -16,13 +16,20 @@ from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.virtual import device_specs, native
 
 
-def build(name: str, folder: Path, device: str = device_specs.DEFAULT) -> Path:
-    """`name`.hip as a program for `device` in `folder`."""
-    target = folder / name
-    source = str(resources.files("rocm_perf_lab.validate") / f"{name}.hip")
+def architecture_of(device: str) -> str:
     (architecture,) = {spec.architecture for spec in device_specs.specs() if spec.name == device}
-    hipcc = [sys.executable, "-m", "rocm_perf_lab", "hipcc", f"--offload-arch={architecture}"]
-    command = [*hipcc, "-O3", source, "-o", str(target)]
+    return architecture
+
+
+def build(
+    name: str, folder: Path, device: str = device_specs.DEFAULT, source: Path | None = None
+) -> Path:
+    """`name`.hip, or what `source` holds, as a program for `device` in `folder`."""
+    target = folder / name
+    text = source or resources.files("rocm_perf_lab.validate") / f"{name}.hip"
+    target_option = f"--offload-arch={architecture_of(device)}"
+    hipcc = [sys.executable, "-m", "rocm_perf_lab", "hipcc", target_option]
+    command = [*hipcc, "-O3", str(text), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == MissingTool.exit_code:
         raise MissingTool(

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "reads.h"
+#include "streams.h"
 
 #define CHECK(call)                                                       \
   do {                                                                    \
@@ -55,30 +55,53 @@ __global__ void __launch_bounds__(64) lds_stride(uint64_t* out, unsigned stride,
   out[threadIdx.x] = value;
 }
 
-// 64 matrix instructions a turn on four accumulators, so that none waits for another; two waves on
-// each SIMD, so that neither the loop nor the fetching of code shows.
 typedef float Four __attribute__((ext_vector_type(4)));
-typedef float Sixteen __attribute__((ext_vector_type(16)));
-typedef _Float16 Halves __attribute__((ext_vector_type(4)));
-#define MATRIX(name, Accumulator, Operand, builtin, one)                                            \
-  __global__ void name(float* out, int turns) {                                                     \
-    Operand a = one;                                                                                \
-    Accumulator c[4] = {};                                                                          \
-    for (int i = 0; i < turns; ++i) {                                                               \
-      _Pragma("unroll") for (int k = 0; k < 64; ++k) c[k % 4] = builtin(a, a, c[k % 4], 0, 0, 0); \
-    }                                                                                               \
-    out[threadIdx.x] = c[0][0] + c[1][0] + c[2][0] + c[3][0];                                       \
-  }
-MATRIX(matrix_f16_32, Sixteen, Halves, __builtin_amdgcn_mfma_f32_32x32x8f16, Halves(1))
-MATRIX(matrix_f16_16, Four, Halves, __builtin_amdgcn_mfma_f32_16x16x16f16, Halves(1))
-MATRIX(matrix_f32_32, Sixteen, float, __builtin_amdgcn_mfma_f32_32x32x2f32, 1.0f)
-MATRIX(matrix_f32_16, Four, float, __builtin_amdgcn_mfma_f32_16x16x4f32, 1.0f)
 
 // Every block reads a word of each page, so that no XCD has to look for its address later.
 __global__ void touch(const char* in, size_t bytes, uint64_t* out) {
   uint64_t sum = 0;
   for (size_t at = size_t(threadIdx.x) << 20; at < bytes; at += size_t(blockDim.x) << 20) sum += in[at];
   if (sum == 12345) *out = sum;
+}
+
+// mt4g's way to measure an L2: all threads of the device walk the array together, turn after turn, each
+// block from the next one's place, so that every XCD comes to hold all of it; past the L1, waiting for
+// nothing. With few waves the remainder that gives the place is what takes the time: `Known` has the
+// reciprocal of the number of threads before the loop, as newer compilers are thought to arrange it.
+#ifdef __gfx942__
+#define PAST_L1 "sc1"
+#else
+#define PAST_L1 "glc"
+#endif
+template <bool Known>
+__device__ size_t place(size_t turn, size_t threads, unsigned reciprocal) {
+  const size_t at = (blockIdx.x + turn) * blockDim.x + threadIdx.x;
+  if (!Known) return at % threads;
+  unsigned rest = unsigned(at) - __umulhi(unsigned(at), reciprocal) * unsigned(threads);
+  for (int i : {0, 1}) rest = rest >= threads ? rest - unsigned(threads) : rest;
+  return rest;
+}
+
+template <bool Known>
+__global__ void l2_reads(const Four* in, Four* out, size_t n, int turns) {
+  const size_t threads = gridDim.x * blockDim.x;
+  const unsigned reciprocal = ~0u / unsigned(threads);
+  Four sum{}, value;
+  for (size_t turn = 0; turn < size_t(turns); ++turn)
+    for (size_t i = place<Known>(turn, threads, reciprocal); i < n; i += threads) {
+      asm volatile("flat_load_dwordx4 %0, %1 " PAST_L1 : "=v"(value) : "v"(in + i) : "memory");
+      sum.x += value.x;
+    }
+  asm volatile("s_waitcnt vmcnt(0) lgkmcnt(0)");
+  out[threadIdx.x] = sum;
+}
+
+__global__ void l2_writes(Four* out, size_t n, int turns) {
+  const size_t threads = gridDim.x * blockDim.x;
+  const Four value = {1, 2, 3, float(threadIdx.x)};
+  for (size_t turn = 0; turn < size_t(turns); ++turn)
+    for (size_t i = place<false>(turn, threads, 0); i < n; i += threads)
+      asm volatile("flat_store_dwordx4 %0, %1" : : "v"(out + i), "v"(value) : "memory");
 }
 
 __global__ void empty() {}
@@ -125,6 +148,13 @@ uint64_t* ring(size_t bytes, size_t jump) {
   return reinterpret_cast<uint64_t*>(at);
 }
 
+// Bytes a nanosecond of a kernel that walks `bytes` in each turn, from twice as many turns less as many:
+// what a launch costs, and the first turn that fills the L2, is not in it.
+template <class Launch>
+double bandwidth(Launch launch, size_t bytes, int turns) {
+  return double(bytes) * clock_ghz / cycles(launch, turns, 1);
+}
+
 void show(const char* name, double value) {
   std::printf("%s %.6g\n", name, value);
   std::fflush(stdout);
@@ -136,7 +166,6 @@ int main(int argc, char** argv) {
   CHECK(hipGetDeviceProperties(&device, 0));
   clock_ghz = device.clockRate * 1e-6;
   CHECK(hipMalloc(&scratch, 8192));
-  float* floats = reinterpret_cast<float*>(scratch);
   show("launch_floor", nanoseconds([] { empty<<<1, 64>>>(); }) / 1000);
   uint64_t* near = ring(4096, 1);
   show("scalar_l1", cycles([&](int n) { chase_scalar<<<1, 64>>>(near, scratch, n); }, 64, 64));
@@ -149,10 +178,6 @@ int main(int argc, char** argv) {
     std::snprintf(name, sizeof name, "lds_stride_%u", stride);
     show(name, 64 * cycles([&](int n) { lds_stride<<<1, 64>>>(scratch, stride, n); }, 4, 512));
   }
-  show("matrix_f16_32", cycles([&](int n) { matrix_f16_32<<<1, 512>>>(floats, n); }, 16, 128));
-  show("matrix_f16_16", cycles([&](int n) { matrix_f16_16<<<1, 512>>>(floats, n); }, 16, 128));
-  show("matrix_f32_32", cycles([&](int n) { matrix_f32_32<<<1, 512>>>(floats, n); }, 16, 128));
-  show("matrix_f32_16", cycles([&](int n) { matrix_f32_16<<<1, 512>>>(floats, n); }, 16, 128));
   if (quick) return 0;
   // 512 and 1024 steps, each through memory of its own, in the half of the array that was copied first:
   // the Infinity Cache still holds the other.
@@ -163,17 +188,40 @@ int main(int argc, char** argv) {
   double cold[2];
   for (size_t i : {0, 1}) cold[i] = nanoseconds([&] { chase<<<1, 1>>>(far + i * steps * jump * 16, scratch, int(steps / 64 * (i + 1))); });
   show("hbm", (cold[1] - cold[0]) * clock_ghz / steps);
-  // Of two arrays the longer less the shorter; read for the first time, and from the Infinity Cache.
-  const size_t sizes[] = {size_t(32) << 20, size_t(128) << 20};
-  float4* arrays[2];
-  for (int i : {0, 1}) CHECK(hipMalloc(&arrays[i], sizes[i]));
-  for (int i : {0, 1}) touch<<<blocks, 64>>>(reinterpret_cast<char*>(arrays[i]), sizes[i], scratch);
-  reads<<<blocks, 256>>>(reinterpret_cast<float4*>(scratch), reinterpret_cast<float4*>(scratch), 1);  // its code
-  double took[2][2];
-  for (int i : {0, 1})
-    for (double& each : took[i])
-      each = nanoseconds([&] { reads<<<blocks, 256>>>(arrays[i], reinterpret_cast<float4*>(scratch), sizes[i] / sizeof(float4)); });
-  show("hbm_read", double(sizes[1] - sizes[0]) / (took[1][0] - took[0][0]));
-  show("infinity_cache_read", double(sizes[1] - sizes[0]) / (took[1][1] - took[0][1]));
+  // Of two arrays, several times as large as all L2s, the longer less the shorter; for the first time, and again
+  // from the Infinity Cache. One more comes first: its code, and what the L2 then has to write back.
+  const size_t sizes[] = {size_t(32) << 20, size_t(160) << 20, size_t(224) << 20};
+  auto stream = [&](const char* first, const char* again, auto launch) {
+    double took[2] = {};
+    for (size_t bytes : sizes) {
+      float4* array = nullptr;
+      CHECK(hipMalloc(&array, bytes));
+      touch<<<blocks, 64>>>(reinterpret_cast<char*>(array), bytes, scratch);
+      const double sign = bytes == sizes[2] ? 1 : -1;
+      double each[2];
+      for (double& time : each) time = nanoseconds([&] { launch(array, bytes / sizeof(float4)); });
+      for (int i : {0, 1}) took[i] = sign * each[i] + (sign > 0 ? took[i] : 0);
+    }
+    show(first, double(sizes[2] - sizes[1]) / took[0]);
+    show(again, double(sizes[2] - sizes[1]) / took[1]);
+  };
+  stream("hbm_read", "infinity_cache_read", [&](float4* at, size_t n) { reads<<<blocks, 256>>>(at, reinterpret_cast<float4*>(scratch), n); });
+  stream("hbm_write", "infinity_cache_write", [&](float4* at, size_t n) { writes<<<blocks, 256>>>(at, n); });
+  // The L2, in arrays as large as it and of four fifths, by two blocks on each compute unit. As many turns
+  // as are simulated alike, once and twice.
+  const int turns = device.l2CacheSize > 4 << 20 ? 8 : 64;
+  Four* held = nullptr;
+  CHECK(hipMalloc(&held, size_t(device.l2CacheSize)));
+  for (bool whole : {true, false}) {
+    const size_t n = size_t(device.l2CacheSize * (whole ? 1 : 0.8)) / sizeof(Four);
+    auto* out = reinterpret_cast<Four*>(scratch);
+    auto read = [&](int turns) {
+      if (whole) l2_reads<false><<<2 * device.multiProcessorCount, 256>>>(held, out, n, turns);
+      else l2_reads<true><<<2 * device.multiProcessorCount, 256>>>(held, out, n, turns);
+    };
+    auto write = [&](int turns) { l2_writes<<<2 * device.multiProcessorCount, 256>>>(held, n, turns); };
+    show(whole ? "l2_read" : "l2_read_part", bandwidth(read, n * sizeof(Four), turns));
+    show(whole ? "l2_write" : "l2_write_part", bandwidth(write, n * sizeof(Four), turns));
+  }
   return 0;
 }

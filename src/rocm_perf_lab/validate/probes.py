@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -13,11 +13,14 @@ from typing import Any
 from rocm_perf_lab import scratch
 from rocm_perf_lab.arch.load import parse
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.validate.build import build, output, recorded
+from rocm_perf_lab.validate import matrix
+from rocm_perf_lab.validate.build import architecture_of, build, output, recorded
 from rocm_perf_lab.virtual import device_names, device_specs, native
 
 ALIKE = ("virtual:mi300x", "virtual:mi300a")  # those that published.toml's probes are of
 LAPLACIAN_SIDE = 512
+_MATRIX_SOURCES = {"gfx942": "matrix", "gfx90a": "matrix2"}
+_MATRIX_BOUND = 0.02
 _LAPLACIAN_COUNTERS = ("TCC_HIT", "TCC_MISS", "TCC_EA_RDREQ", "TCC_EA_WRREQ")
 
 
@@ -95,11 +98,31 @@ def run_probes(device: str, quick: bool = False) -> Sequence[Compared]:
         return []
     environment = native.environment(device, os.environ) | {"ROCM_PERF_VIRTUAL_TIMING": "model"}
     with scratch.folder("rocm-perf-validate-") as folder:
-        program = build("probes", folder, device)
-        text = output([program, *(["quick"] if quick else [])], environment)
+        text = ""
+        if wanted.keys() & published()["probes"].keys():
+            program = build("probes", folder, device)
+            text = output([program, *(["quick"] if quick else [])], environment)
         if "laplacian_ms" in wanted and not quick:
             text += _laplacian(device, folder)
-        return compare(text, device)
+        return [*compare(text, device), *_matrix(device, folder, environment)]
+
+
+def _matrix(device: str, folder: Path, environment: Mapping[str, str]) -> list[Compared]:
+    architecture = architecture_of(device)
+    source = folder / "matrix.hip"
+    source.write_text(matrix.source(architecture), "utf-8")
+    text = output([build("matrix", folder, device, source)], environment)
+    return compare_matrix(text, architecture)
+
+
+def compare_matrix(text: str, architecture: str) -> list[Compared]:
+    """What the matrix kernels printed, in the order of AMD's table."""
+    modelled = {name: float(value) for name, value in map(str.split, text.splitlines())}
+    source = published()["sources"][_MATRIX_SOURCES[architecture]]
+    return [
+        Compared(name, name, "cycles", (cycles,), modelled[name], _MATRIX_BOUND, source)
+        for name, cycles in matrix.cycles(architecture).items()
+    ]
 
 
 def _laplacian(device: str, folder: Path) -> str:

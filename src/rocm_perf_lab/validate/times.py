@@ -26,6 +26,7 @@ WARM = 2  # launches; the last is taken
 PROGRAMS = ("vectoradd", "relu", "fir", "floydwarshall")
 COPIES = {"memcopy_h2d": "H2D", "memcopy_d2h": "D2H", "memcopy_d2d": "D2D"}
 NAMES = (*PROGRAMS, *COPIES)
+_BYTES = {"vectoradd": 12, "relu": 8}  # that an element moves
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,10 @@ def error_class(result: Result) -> str | None:
         return "many_launches"
     if 1000 * result.kernel_us <= model_errors().launch_floor_ns:
         return "launch_bound"
-    return "latency" if result.program == "fir" else "memory"
+    if result.program == "fir":
+        return "latency"
+    large = _BYTES[result.program] * int(result.size) > model_errors().large_bytes
+    return "memory_large" if large else "memory"
 
 
 def run_rows(wanted: Sequence[Row]) -> Iterator[Result]:

@@ -22,6 +22,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "arch" / "data" / "virtual"
 FILE = FOLDER / "parameters.toml"
 COSTS = FOLDER / "timeline.toml"
 WAYS = ("H2D", "D2H", "D2D", "H2H", "FILL")  # as the C++ counts them (device_clock::Way)
+MATRIX_ISSUE = 4  # cycles of the vector unit, where [matrix_alone] says nothing else
 
 
 def table(path: Path = FILE) -> dict[str, Any]:
@@ -80,6 +81,16 @@ def _costs() -> str:
     )
 
 
+def _matrix(arch: str) -> list[str]:
+    """By the instruction's place in matrix_table: cycles, and those without the vector unit.
+
+    0: not listed.
+    """
+    cycles, alone = table()["matrix_cycles"][arch], table()["matrix_alone"][arch]
+    names = [op.name for op in all_ops() if "matrix" in op.flags]
+    return [f"{{{cycles.get(name, 0)}, {alone.get(name, MATRIX_ISSUE)}}}" for name in names]
+
+
 def main(folder: Path) -> None:
     known = by_device()
     names = sorted(next(iter(known.values())))
@@ -89,15 +100,7 @@ def main(folder: Path) -> None:
             raise ValueError(f"{device} lacks {sorted(set(names) ^ set(values))}")
         fields = ", ".join(f".{name} = {int(values[name]['value'])}u" for name in names)
         rows.append(f'{{.device = "{device}", {fields}}},')
-    # By architecture and by the instruction's place in matrix_table; 0: not listed.
-    listed, names_of = (
-        table()["matrix_cycles"],
-        [op.name for op in all_ops() if "matrix" in op.flags],
-    )
-    matrix = [
-        "{" + ", ".join(str(listed[arch].get(name, 0)) for name in names_of) + "},"
-        for arch in ARCHES
-    ]
+    matrix = [f"{{{', '.join(_matrix(arch))}}}," for arch in ARCHES]
     (folder / "model_parameters.h").write_text(_struct(names), encoding="utf-8")
     (folder / "model_parameters.inc").write_text("\n".join(rows) + "\n", encoding="utf-8")
     (folder / "matrix_cycles.inc").write_text("\n".join(matrix) + "\n", encoding="utf-8")

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "reads.h"
+#include "streams.h"
 
 #define CHECK(call)                                                       \
   do {                                                                    \

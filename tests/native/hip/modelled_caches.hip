@@ -1,7 +1,7 @@
 // What the Infinity Cache still holds of an array: each line is a name and the GB/s of reading it,
 // or ns of reading a word of each page.
 #include "check.h"
-#include "reads.h"
+#include "streams.h"
 
 struct Array {
   float4* at = nullptr;

@@ -1,4 +1,4 @@
-// A stream of 16-byte loads, as fast as memory gives them; for the probes and for the tests of the model.
+// Streams of 16-byte loads and stores, as fast as memory takes them; for the probes and for the tests of the model.
 #pragma once
 #include <hip/hip_runtime.h>
 
@@ -12,4 +12,10 @@ __global__ void reads(const float4* in, float4* out, size_t n) {
     sum.w += v.w;
   }
   if (sum.x == 12345.0f) out[0] = sum;
+}
+
+__global__ void writes(float4* out, size_t n) {
+  const float value = float(threadIdx.x);
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n; i += size_t(gridDim.x) * blockDim.x)
+    out[i] = {value, value, value, value};
 }
