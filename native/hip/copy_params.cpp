@@ -73,23 +73,14 @@ hipError_t copy_request(const hipMemcpy3DParms* p, CopyRequest& request) {
   request.height = p->extent.height;
   request.depth = p->extent.depth;
   request.kind = p->kind;
-  if (p->srcArray) {
-    if (p->srcPos.x * element + request.width > p->srcArray->pitch()) return hipErrorInvalidValue;
-    request.from = in_array(p->srcArray, p->srcPos.x * element, p->srcPos.y, p->srcPos.z);
-  } else if (p->srcPtr.ptr) {
-    request.from = in_memory(p->srcPtr.ptr, p->srcPtr.pitch, p->srcPtr.ysize, p->srcPos.x, p->srcPos.y, p->srcPos.z);
-  } else {
-    return hipErrorInvalidValue;
-  }
-  if (p->dstArray) {
-    if (p->dstPos.x * element + request.width > p->dstArray->pitch()) return hipErrorInvalidValue;
-    request.to = in_array(p->dstArray, p->dstPos.x * element, p->dstPos.y, p->dstPos.z);
-  } else if (p->dstPtr.ptr) {
-    request.to = in_memory(p->dstPtr.ptr, p->dstPtr.pitch, p->dstPtr.ysize, p->dstPos.x, p->dstPos.y, p->dstPos.z);
-  } else {
-    return hipErrorInvalidValue;
-  }
-  return hipSuccess;
+  const auto place = [&](const hipArray* array, const hipPitchedPtr& memory, const hipPos& at, Pitched& found) {
+    if (array && at.x * element + request.width > array->pitch()) return hipErrorInvalidValue;
+    if (array) found = in_array(array, at.x * element, at.y, at.z);
+    else if (memory.ptr) found = in_memory(memory.ptr, memory.pitch, memory.ysize, at.x, at.y, at.z);
+    return array || memory.ptr ? hipSuccess : hipErrorInvalidValue;
+  };
+  if (hipError_t status = place(p->srcArray, p->srcPtr, p->srcPos, request.from)) return status;
+  return place(p->dstArray, p->dstPtr, p->dstPos, request.to);
 }
 
 hipError_t copy_request(const HIP_MEMCPY3D* p, CopyRequest& request) {

@@ -266,37 +266,36 @@ hipError_t Stream::marker(CompletionRef* done, const std::vector<CompletionRef>&
   return hipSuccess;
 }
 
-hipError_t Stream::copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size) {
+// `start` gets what to wait for and the signal to set when it is done.
+template <class Start>
+hipError_t Stream::outside_queue(Start start) {
   if (!ensure_queue()) return hipErrorOutOfMemory;
   CompletionRef completion = make_completion(&device);
   if (!completion) return hipErrorOutOfMemory;
-  StreamScope scope(id);
   scratch_.clear();
   collect(scratch_, false);
   const std::vector<hsa_signal_t> waits = signals_of(scratch_);
-  hsa_status_t status = hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, uint32_t(waits.size()),
-                                                  waits.data(), completion->signal);
+  hsa_status_t status = start(uint32_t(waits.size()), waits.data(), completion->signal);
   if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
   submitted(std::move(completion), false);
   return hipSuccess;
 }
 
+hipError_t Stream::copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size) {
+  StreamScope scope(id);
+  return outside_queue([&](uint32_t count, const hsa_signal_t* after, hsa_signal_t done) {
+    return hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, count, after, done);
+  });
+}
+
 hipError_t Stream::copy_rect(const hsa_pitched_ptr_t& to, const hsa_dim3_t& to_offset, const hsa_pitched_ptr_t& from,
                              const hsa_dim3_t& from_offset, const hsa_dim3_t& range,
                              hsa_amd_copy_direction_t direction) {
-  if (!ensure_queue()) return hipErrorOutOfMemory;
-  CompletionRef completion = make_completion(&device);
-  if (!completion) return hipErrorOutOfMemory;
   StreamScope scope(id);
-  scratch_.clear();
-  collect(scratch_, false);
-  const std::vector<hsa_signal_t> waits = signals_of(scratch_);
-  hsa_status_t status =
-      hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &range, device.agent, direction,
-                                     uint32_t(waits.size()), waits.data(), completion->signal);
-  if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
-  submitted(std::move(completion), false);
-  return hipSuccess;
+  return outside_queue([&](uint32_t count, const hsa_signal_t* after, hsa_signal_t done) {
+    return hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &range, device.agent, direction, count,
+                                          after, done);
+  });
 }
 
 hipError_t Stream::prefetch(const void* address, size_t size, hsa_agent_t to) {
@@ -315,23 +314,15 @@ hipError_t Stream::prefetch(const void* address, size_t size, hsa_agent_t to) {
 }
 
 hipError_t Stream::timed_fill(void* to, size_t bytes, std::function<void()> fill) {
-  if (!ensure_queue()) return hipErrorOutOfMemory;
-  CompletionRef completion = make_completion(&device);
-  if (!completion) return hipErrorOutOfMemory;
-  scratch_.clear();
-  collect(scratch_, false);
-  const std::vector<hsa_signal_t> waits = signals_of(scratch_);
   const auto run = [](void* data) {
     auto* work = static_cast<std::function<void()>*>(data);
     (*work)();
     delete work;
   };
-  hsa_status_t status =
-      hsa_rocm_perf_async_fill(device.agent, to, bytes, run, new std::function<void()>(std::move(fill)),
-                               uint32_t(waits.size()), waits.data(), completion->signal);
-  if (status != HSA_STATUS_SUCCESS) return error_from_hsa(status);
-  submitted(std::move(completion), false);
-  return hipSuccess;
+  return outside_queue([&](uint32_t count, const hsa_signal_t* after, hsa_signal_t done) {
+    return hsa_rocm_perf_async_fill(device.agent, to, bytes, run, new std::function<void()>(std::move(fill)), count,
+                                    after, done);
+  });
 }
 
 hipError_t Stream::host(std::function<void(hipError_t)> run, uint64_t copied_bytes) {

@@ -105,6 +105,8 @@ struct Stream {
   void publish(uint64_t index, uint16_t header, uint16_t second);
   void barriers(const std::vector<CompletionRef>& after, Completion* completion);
   void collect(std::vector<CompletionRef>& after, bool queued);
+  template <class Start>
+  hipError_t outside_queue(Start start);
   void submitted(CompletionRef completion, bool in_queue);
 
   // A packet reads the signals it waits for until it has run, so their completions are kept with it.

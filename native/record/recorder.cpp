@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <span>
 #include <string_view>
@@ -184,12 +185,13 @@ __attribute__((visibility("default"))) void rocm_perf_hip_tool(void (*set_hook)(
 // Called by libhsa-runtime64 (HSA_TOOLS_LIB) when it is initialised.
 __attribute__((visibility("default"))) bool OnLoad(HsaApiTable* table, uint64_t, uint64_t, const char* const*) {
   if (!record::start(std::getenv("ROCM_PERF_RECORD"))) return true;
-  record::hook_tables(table);
   static const rocm_perf_profiler profiler{sizeof profiler, record::want, record::done, nullptr};
-  // Only the virtual GPU's HSA has it.
-  if (auto* set =
-          reinterpret_cast<decltype(&hsa_rocm_perf_set_profiler)>(dlsym(RTLD_DEFAULT, "hsa_rocm_perf_set_profiler")))
-    return set(&profiler) == 0;
+  // Only the virtual GPU's HSA has it. False would have this library unloaded, which other calls already hook.
+  auto* set =
+      reinterpret_cast<decltype(&hsa_rocm_perf_set_profiler)>(dlsym(RTLD_DEFAULT, "hsa_rocm_perf_set_profiler"));
+  if (set && set(&profiler) != 0)
+    std::fputs("rocm-perf: libhsa-runtime64 is of another version than the recorder: no kernel is recorded\n", stderr);
+  else record::hook_tables(table);
   return true;
 }
 }

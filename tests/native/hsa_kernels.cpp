@@ -1,5 +1,6 @@
 // Kernels launched by AQL packets, checked against the same arithmetic on the host.
 #include "hsa_machine.h"
+#include "model/profiler.h"
 
 namespace {
 
@@ -201,6 +202,45 @@ void return_after_lds(const char* object) {
   for (uint32_t i = 0; i < 256; ++i) CHECK(p[i] == (i < 128 ? 127 - i : 0u));
 }
 
+// A profiler of an older kind is refused unread, and the one before it stays.
+void old_profiler(const char* object) {
+  Machine m(object);
+  struct Heard { int wanted = 0, done = 0; } first, second;
+  const auto want = [](const rocm_perf_dispatch*, rocm_perf_wanted* wanted, void* user) {
+    ++static_cast<Heard*>(user)->wanted;
+    wanted->timing = 1;
+  };
+  const auto done = [](const rocm_perf_dispatch*, const rocm_perf_profile* profile, void* user) {
+    static_cast<Heard*>(user)->done += profile->ok && profile->duration_ns > 0;
+  };
+  const auto launch = [&] {
+    auto* p = m.allocate<uint32_t>(256);
+    struct { uint32_t* p; uint32_t n; } arguments{p, 70};
+    m.run("early_return", {256}, {256}, arguments);
+  };
+  const rocm_perf_profiler whole{sizeof whole, want, done, &first};
+  CHECK(hsa_rocm_perf_set_profiler(&whole) == 0);
+  launch();
+  CHECK(first.wanted == 1 && first.done == 1);
+  // Nothing behind the size may be read: the rest of an older one is not there.
+  for (size_t size : {size_t(0), sizeof(size_t), sizeof(rocm_perf_profiler) - 1}) {
+    auto* short_one = static_cast<rocm_perf_profiler*>(std::malloc(std::max(size, sizeof(size_t))));
+    short_one->size = size;
+    CHECK(hsa_rocm_perf_set_profiler(short_one) != 0);
+    std::free(short_one);
+  }
+  launch();
+  CHECK(first.wanted == 2 && first.done == 2);
+  // One of a newer kind has all that is asked for.
+  struct { rocm_perf_profiler known; void* more; } newer{{sizeof newer, want, done, &second}, nullptr};
+  CHECK(hsa_rocm_perf_set_profiler(&newer.known) == 0);
+  launch();
+  CHECK(first.wanted == 2 && second.wanted == 1 && second.done == 1);
+  CHECK(hsa_rocm_perf_set_profiler(nullptr) == 0);
+  launch();
+  CHECK(second.wanted == 1 && second.done == 1);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -210,6 +250,6 @@ int main(int count, char** words) {
                    {"fault_past_end", fault_past_end}, {"fault_far", fault_far}, {"fault_freed", fault_freed},
                    {"fault_null", fault_null}, {"fault_read_only", fault_read_only}, {"fault_lds", fault_lds}, {"fault_trap", fault_trap},
                    {"fault_endless", fault_endless}, {"fault_barrier", fault_barrier}, {"fault_instruction", fault_instruction},
-                   {"refuse_workgroup", refuse_workgroup}},
+                   {"refuse_workgroup", refuse_workgroup}, {"old_profiler", old_profiler}},
                   count, words);
 }

@@ -181,6 +181,10 @@ def test_amds_own_hip_runs_on_this_hsa_library(built: Path, objects: Path) -> No
     assert "amd_hip: ok, 1 device, timed" in out
 
 
+def test_a_profiler_with_too_small_a_struct_is_refused(built: Path, objects: Path) -> None:
+    passes(run(built / "hsa_kernels", "old_profiler", code_object(objects)))
+
+
 def test_a_tool_library_hooks_every_call_and_every_packet(built: Path, objects: Path) -> None:
     tool = next(built.parent.rglob("libhsa_tool.so"))
     target = code_object(objects)

@@ -77,25 +77,22 @@ bool check(Wave& w, const Inst* i, Access& a, u32 size, bool write, u32 align) {
     const int l = __builtin_ctzll(m);
     if (GPU_UNLIKELY(!global_byte(w, i, a.address[l], size, write, l))) return false;
   }
-  for (u64 m = a.mask & a.lds; m; m &= m - 1) {
-    const int l = __builtin_ctzll(m);
-    if (a.address[l] + size <= w.lds_bytes) continue;
-    if (!passes(w, i, FaultKind::LdsOutOfRange, a.address[l], size, l, write)) {
-      fault(w, i, FaultKind::LdsOutOfRange, a.address[l], size, l, write);
-      return false;
+  // Beyond what the kernel asked for, but within what it was given, there is memory.
+  const auto inside = [&](u64 lanes, FaultKind kind, u64 asked, u64 given) {
+    for (u64 m = a.mask & lanes; m; m &= m - 1) {
+      const int l = __builtin_ctzll(m);
+      const u64 end = a.address[l] + size;
+      if (end <= asked) continue;
+      if (!passes(w, i, kind, a.address[l], size, l, write)) {
+        fault(w, i, kind, a.address[l], size, l, write);
+        return false;
+      }
+      if (end > given) a.drop(l);
     }
-    if (a.address[l] + size > w.lds_taken) a.drop(l);
-  }
-  for (u64 m = a.mask & a.scratch; m; m &= m - 1) {
-    const int l = __builtin_ctzll(m);
-    if (a.address[l] + size <= w.scratch_bytes_per_lane) continue;
-    if (!passes(w, i, FaultKind::ScratchOutOfRange, a.address[l], size, l, write)) {
-      fault(w, i, FaultKind::ScratchOutOfRange, a.address[l], size, l, write);
-      return false;
-    }
-    a.drop(l);
-  }
-  return true;
+    return true;
+  };
+  return inside(a.lds, FaultKind::LdsOutOfRange, w.lds_bytes, w.lds_taken) &&
+         inside(a.scratch, FaultKind::ScratchOutOfRange, w.scratch_bytes_per_lane, w.scratch_bytes_per_lane);
 }
 
 namespace {
