@@ -19,6 +19,7 @@ from rocm_perf_lab.arch.load import files, products
 from rocm_perf_lab.arch.model_error import ErrorClass, model_errors
 from rocm_perf_lab.report.run_page import Pages, render
 from rocm_perf_lab.report.text import summary
+from rocm_perf_lab.trace.trace import Trace
 from support.analysis import documents
 from support.traces import TraceBuilder
 
@@ -155,6 +156,24 @@ def test_documents_terminal_and_page_carry_the_error_of_a_modelled_run_only() ->
     measured = hardware.profile
     assert measured.modelled_error is None and measured.kernels[0].modelled_error is None
     assert "Model error" not in render(Pages(measured, timeline=hardware.timeline))
+
+
+def test_every_file_with_a_modelled_time_carries_the_error() -> None:
+    def errors(trace: Trace) -> dict[str, list[object]]:
+        found: dict[str, list[object]] = {}
+        for name, document in documents(trace).files().items():
+            data = document.model_dump()
+            each = [data, *data.get("kernels", [])]
+            found[name] = [d["modelled_error"] for d in each if "modelled_error" in d]
+        return found
+
+    virtual = errors(TraceBuilder(virtual=True).dispatch("k", 0, 1000).build())
+    assert {"profile.json", "dag.json", "analysis.json", "timeline.json"} <= set(virtual)
+    for name, carried in virtual.items():
+        if name != "roofline.json":  # no kernel of it was counted
+            assert carried and None not in carried, name
+    for name, carried in errors(TraceBuilder().dispatch("k", 0, 1000).build()).items():
+        assert set(carried) <= {None}, name
 
 
 def test_a_kernel_of_no_known_kind_has_no_figure() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocm_perf_lab.arch.model_error import model_errors
 from rocm_perf_lab.statistics import (
     DEFAULT_CONFIDENCE,
     DEFAULT_MIN_SPEEDUP,
@@ -25,10 +26,6 @@ from rocm_perf_lab.statistics import (
     modelled_gate,
     unpaired_ratio,
 )
-
-# What modelled times are taken to err by when two builds are compared, until a validated figure
-# for the kind of kernel is published.
-MODEL_ERROR = 0.25
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ def compare(
         a_ms, b_ms = (s.total_ms / max(s.calls, 1) for s in (a, b))
         if min(a_ms, b_ms) <= 0:
             return _unknown("a modelled time is zero")
-        return _from_gate(modelled_gate(a_ms, b_ms, MODEL_ERROR, min_speedup), "modelled")
+        return _from_gate(modelled_gate(a_ms, b_ms, model_errors().worst, min_speedup), "modelled")
     if a.modelled or b.modelled:
         return _unknown("one side was measured, the other modelled: they do not compare")
     paired = [len(run) for run in a.runs] == [len(run) for run in b.runs]
@@ -139,7 +136,9 @@ def whole(
         total_a / total_b, total_a / high, total_a / low if low else math.inf, min(pairs, default=0)
     )
     if kinds == {True}:
-        return _from_gate(modelled_gate(total_a, total_b, MODEL_ERROR, min_speedup), "modelled")
+        return _from_gate(
+            modelled_gate(total_a, total_b, model_errors().worst, min_speedup), "modelled"
+        )
     if kinds == {True, False}:
         return _unknown("one side was measured, the other modelled: they do not compare")
     if all(p.comparison is not None and p.comparison.method == "equal" for p in parts):

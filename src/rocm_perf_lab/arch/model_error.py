@@ -47,6 +47,11 @@ class ModelErrors:
     classes: Mapping[ErrorClass, ModelledError]
     others: Mapping[tuple[str, ErrorClass], ModelledError]  # what is known of other products
 
+    @property
+    def worst(self) -> float:
+        """Of every time compared: what two modelled times of no known class may differ by."""
+        return max(found.worst for found in self.classes.values() if found.worst is not None)
+
     def of(self, kind: ErrorClass, product: str | None) -> ModelledError:
         found = self.classes[kind]
         if product in self.products or not found.validated:

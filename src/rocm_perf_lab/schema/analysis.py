@@ -12,6 +12,7 @@ from rocm_perf_lab.analyze.evidence import KernelAnalysis
 from rocm_perf_lab.analyze.kernel_class import KernelClass, kernel_class
 from rocm_perf_lab.analyze.rules import Confidence, Label
 from rocm_perf_lab.schema.common import Document, Model, Provenance
+from rocm_perf_lab.schema.modelled_error import ModelledError
 from rocm_perf_lab.schema.occupancy import Occupancy, to_occupancy
 from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 
@@ -62,6 +63,9 @@ class KernelVerdict(Model):
         default=None,
         description="of a modelled kernel, how much was simulated; the rest is extrapolated",
     )
+    modelled_error: ModelledError | None = Field(
+        default=None, description="of a launch's time, as in profile.json; null on hardware"
+    )
     critical_path_score: float | None
     thread_trace: ThreadTraceSummary | None
     reasons: dict[str, str] = Field(description="field -> why it is null")
@@ -84,6 +88,7 @@ class KernelContext:
     critical_path_reason: str | None
     thread_trace: ThreadTraceSummary | None
     detailed_fraction: float | None = None
+    modelled_error: ModelledError | None = None
 
 
 def to_document(
@@ -136,6 +141,7 @@ def _kernel(a: KernelAnalysis, context: KernelContext) -> KernelVerdict:
         occupancy_limiter=a.occupancy.limiter,
         occupancy=to_occupancy(a.occupancy),
         detailed_fraction=context.detailed_fraction,
+        modelled_error=context.modelled_error,
         critical_path_score=context.critical_path_score,
         thread_trace=context.thread_trace,
         reasons=reasons,

@@ -9,6 +9,7 @@ from pydantic import Field
 from rocm_perf_lab.analyze.graph import DagFinding
 from rocm_perf_lab.analyze.graph.finding import DeviceTime, HostOperator, KernelOnGraph
 from rocm_perf_lab.schema.common import Document, Model, Provenance
+from rocm_perf_lab.schema.modelled_error import ModelledError
 
 EdgeKind = Literal[
     "STREAM",
@@ -65,9 +66,16 @@ class DagDocument(Document):
     host_operators: list[HostOperator] = Field(
         default=[], description="host time on the critical path, where operators are recorded"
     )
+    modelled_error: ModelledError | None = Field(
+        default=None,
+        description="of the kernels' time, as in profile.json, null on hardware; what calls and "
+        "gaps take is assumed",
+    )
 
 
-def to_document(finding: DagFinding, provenance: Provenance) -> DagDocument:
+def to_document(
+    finding: DagFinding, provenance: Provenance, error: ModelledError | None = None
+) -> DagDocument:
     unknown = ("makespan_ns", "critical_path_ns", "replay_ns")
     nulls = dict.fromkeys(unknown) if finding.scope == "serialised" else {}
-    return DagDocument.of(finding, provenance=provenance, **nulls)
+    return DagDocument.of(finding, provenance=provenance, modelled_error=error, **nulls)

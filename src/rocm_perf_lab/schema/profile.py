@@ -8,8 +8,8 @@ from pydantic import Field
 
 from rocm_perf_lab.analyze.kernel_class import KernelClass
 from rocm_perf_lab.analyze.rules import RunLabel
-from rocm_perf_lab.arch.model_error import ErrorClass
 from rocm_perf_lab.schema.common import Document, Model
+from rocm_perf_lab.schema.modelled_error import ModelledError
 from rocm_perf_lab.schema.occupancy import Occupancy
 from rocm_perf_lab.schema.roofline import MetricRow
 from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
@@ -169,24 +169,6 @@ class BottleneckSummary(Model):
     evidence: list[str]
     next_steps: list[str]
     missing: list[str] = Field(default=[], description="what was not measured and would tell more")
-
-
-class ModelledError(Model):
-    """How far modelled times of this class are from published ones; a share of the measured."""
-
-    kind: ErrorClass = Field(description="by what limits the kernel or the run")
-    words: str = Field(description="the class in words")
-    validated: bool = Field(description="published times of such kernels were compared")
-    typical: float | None = Field(description="median error, without its sign; 0.05: 5 % off")
-    worst: float | None
-    rows: int = Field(description="published times compared")
-    source: str | None = Field(description="programs and device of those times")
-    reason: str | None = Field(description="why there is no figure")
-    sampling: float | None = Field(
-        default=None,
-        description="standard error that comes on top, where a part was simulated and the rest "
-        "extrapolated from it (`detailed_fraction`); a share of the modelled time",
-    )
 
 
 class KernelProfile(Model):

@@ -12,6 +12,7 @@ from rocm_perf_lab.analyze.memory_levels import Level
 from rocm_perf_lab.analyze.metrics_table import SHARES, Row
 from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.schema.common import Document, Model, Provenance
+from rocm_perf_lab.schema.modelled_error import ModelledError
 
 Position = Literal["memory_bound", "compute_bound"]
 
@@ -114,6 +115,9 @@ class RooflineKernel(Model):
     counters: dict[str, float] = Field(
         default={}, description="as counted, per dispatch, over all instances; `_sum` left off"
     )
+    modelled_error: ModelledError | None = Field(
+        default=None, description="of the time under every rate, as in profile.json"
+    )
     plausibility: list[str] = Field(description="what was impossible or remarkable")
     reasons: dict[str, str] = Field(description="field -> why it is null")
     notes: list[str]
@@ -142,16 +146,21 @@ def to_document(
     finding: RooflineFinding,
     provenance: Provenance,
     tables: Mapping[KernelKey, Sequence[Row]] | None = None,
+    errors: Mapping[str, ModelledError | None] | None = None,
 ) -> RooflineDocument:
+    """`errors` are by kernel name."""
     return RooflineDocument.of(
         finding,
         provenance=provenance,
         ceilings=[Ceiling.of(q, name=name) for name, q in finding.ceilings.items()],
-        kernels=[_kernel(k, (tables or {}).get(k.key, ())) for k in finding.kernels],
+        kernels=[
+            _kernel(k, (tables or {}).get(k.key, ()), (errors or {}).get(k.key.name))
+            for k in finding.kernels
+        ],
     )
 
 
-def _kernel(k: KernelRoofline, table: Sequence[Row]) -> RooflineKernel:
+def _kernel(k: KernelRoofline, table: Sequence[Row], error: ModelledError | None) -> RooflineKernel:
     return RooflineKernel.of(
         k,
         kernel=k.key.name,
@@ -165,6 +174,7 @@ def _kernel(k: KernelRoofline, table: Sequence[Row]) -> RooflineKernel:
         metrics_table=metric_rows(table),
         metrics={n: v for n, v in k.metrics.items() if n not in k.flops_by_type},
         counters=dict(sorted(k.counters.items())),
+        modelled_error=error,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ from rocm_perf_lab.analyze.thread_trace.finding import (
 from rocm_perf_lab.analyze.thread_trace.residency import EngineOccupancy, WaveDurations
 from rocm_perf_lab.analyze.thread_trace.sums import Agreement
 from rocm_perf_lab.schema.common import Document, Model, Provenance
+from rocm_perf_lab.schema.modelled_error import ModelledError
 
 
 class Instruction(Model):
@@ -78,6 +79,9 @@ class ThreadTraceDetail(ThreadTraceSummary):
     occupancy: list[EngineOccupancy]
     source_lines: list[Totals]
     instructions: list[Instruction]
+    modelled_error: ModelledError | None = Field(
+        default=None, description="of the kernel's time, as in profile.json; null on hardware"
+    )
 
 
 class ThreadTraceDocument(Document):
@@ -92,9 +96,17 @@ def to_summary(finding: ThreadTraceFinding) -> ThreadTraceSummary:
 
 
 def to_document(
-    findings: Sequence[ThreadTraceFinding], provenance: Provenance
+    findings: Sequence[ThreadTraceFinding],
+    provenance: Provenance,
+    errors: Mapping[str, ModelledError | None] | None = None,
 ) -> ThreadTraceDocument:
-    traces = [ThreadTraceDetail.of(f, instructions=_instructions(f)) for f in findings]
+    """`errors` are by kernel name."""
+    traces = [
+        ThreadTraceDetail.of(
+            f, instructions=_instructions(f), modelled_error=(errors or {}).get(f.kernel or "")
+        )
+        for f in findings
+    ]
     return ThreadTraceDocument(provenance=provenance, traces=traces)
 
 

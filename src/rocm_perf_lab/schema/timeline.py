@@ -6,6 +6,7 @@ from pydantic import Field
 
 from rocm_perf_lab.analyze.graph.finding import Blocks, Timeline
 from rocm_perf_lab.schema.common import Document, Model, Provenance
+from rocm_perf_lab.schema.modelled_error import ModelledError
 
 Block = tuple[int, int, int, int, int, int]
 _BLOCK = "rows of start_ns, duration_ns, busy_ns, name (index), operations, of them on the path"
@@ -34,11 +35,20 @@ class TimelineDocument(Document):
     merged_below_ns: int = Field(
         description="operations shorter than this may be merged with their neighbours; 0: none is"
     )
+    modelled_error: ModelledError | None = Field(
+        default=None,
+        description="of the kernels' time, as in profile.json, null on hardware; what calls and "
+        "gaps take is assumed",
+    )
 
 
-def to_document(found: Timeline, provenance: Provenance) -> TimelineDocument:
+def to_document(
+    found: Timeline, provenance: Provenance, error: ModelledError | None = None
+) -> TimelineDocument:
     lanes = [TimelineLane.of(lane, blocks=_rows(lane.blocks)) for lane in found.lanes]
-    return TimelineDocument.of(found, provenance=provenance, lanes=lanes, path=_rows(found.path))
+    return TimelineDocument.of(
+        found, provenance=provenance, lanes=lanes, path=_rows(found.path), modelled_error=error
+    )
 
 
 def _rows(b: Blocks) -> list[Block]:

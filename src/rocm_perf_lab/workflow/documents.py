@@ -67,17 +67,21 @@ def to_documents(findings: Findings, provenance: Provenance) -> Documents:
             critical_path_reason=k.critical_path.reason,
             thread_trace=summaries.get(k.kernel.name),
             detailed_fraction=k.detailed_fraction,
+            modelled_error=k.modelled_error,
         )
         for k in shown.kernels
     }
+    errors = {k.kernel.name: k.modelled_error for k in shown.kernels}
     return Documents(
         profile=shown,
-        roofline=roofline.to_document(findings.roofline, provenance, tables),
-        dag=dag.to_document(findings.dag, provenance),
+        roofline=roofline.to_document(findings.roofline, provenance, tables, errors),
+        dag=dag.to_document(findings.dag, provenance, shown.modelled_error),
         analysis=analysis.to_document(findings.kernels, provenance, contexts, findings.notes),
-        thread_trace=(thread_trace.to_document(findings.att, provenance) if findings.att else None),
+        thread_trace=(
+            thread_trace.to_document(findings.att, provenance, errors) if findings.att else None
+        ),
         timeline=(
-            timeline.to_document(findings.dag.timeline, provenance)
+            timeline.to_document(findings.dag.timeline, provenance, shown.modelled_error)
             if findings.dag.timeline is not None and not findings.serialised
             else None
         ),

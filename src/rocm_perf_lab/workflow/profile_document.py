@@ -18,6 +18,7 @@ from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.model_error import ErrorClass, model_errors
 from rocm_perf_lab.schema import analysis, profile, roofline, thread_trace
 from rocm_perf_lab.schema.common import Provenance
+from rocm_perf_lab.schema.modelled_error import ModelledError
 from rocm_perf_lab.schema.occupancy import Occupancy, to_occupancy
 from rocm_perf_lab.trace.trace import Agent
 from rocm_perf_lab.workflow.findings import NOT_RUN, SERIALISED, Findings
@@ -137,15 +138,15 @@ def _kernel(
     )
 
 
-def _error(findings: Findings, kernel: str, kind: ErrorClass) -> profile.ModelledError | None:
+def _error(findings: Findings, kernel: str, kind: ErrorClass) -> ModelledError | None:
     if not findings.modelled:
         return None
     product = findings.gpu.product if findings.gpu else None
     sampling = findings.sampling_error.get(kernel)
-    return profile.ModelledError.of(model_errors().of(kind, product), sampling=sampling)
+    return ModelledError.of(model_errors().of(kind, product), sampling=sampling)
 
 
-def _run_error(findings: Findings, dominant: profile.KernelProfile) -> profile.ModelledError | None:
+def _run_error(findings: Findings, dominant: profile.KernelProfile) -> ModelledError | None:
     if dominant.modelled_error is None:
         return None
     launches = sum(k.dispatches for k in findings.times.kernels)
