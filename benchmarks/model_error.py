@@ -26,13 +26,22 @@ sys.path.insert(0, str(ROOT / "src"))
 
 import model_tables  # noqa: E402
 from rocm_perf_lab.validate.probes import run_probes  # noqa: E402
-from rocm_perf_lab.validate.times import NAMES, rows, run_rows, summary  # noqa: E402
+from rocm_perf_lab.validate.times import (  # noqa: E402
+    NAMES,
+    Errors,
+    probe_classes,
+    rows,
+    run_rows,
+    summary,
+)
 
 
-def write_probes() -> None:
+def write_probes() -> dict[str, Errors]:
+    """The table of probes, written; the errors of the classes that they speak for."""
     compared = {device: run_probes(device) for device in DEVICES}
     page = ROOT / "docs/virtual-model.md"
     page.write_text(model_tables.probes(page.read_text("utf-8"), compared), "utf-8")
+    return probe_classes(compared[DEVICES[0]])
 
 
 def main() -> int:
@@ -46,8 +55,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="every row, into docs and errors.toml")
     parser.add_argument("--write-probes", action="store_true", help="the table of probes alone")
     arguments = parser.parse_args()
-    if arguments.write or arguments.write_probes:
-        write_probes()
+    by_probes = write_probes() if arguments.write or arguments.write_probes else {}
     if arguments.write_probes:
         return 0
     if not arguments.times.is_file():
@@ -72,7 +80,7 @@ def main() -> int:
                 f"{result.kernel_us:>9.2f} us {result.seconds:>6.1f} s",
                 flush=True,
             )
-    totals = summary(results)
+    totals = summary(results) | by_probes
     if arguments.write:
         page, errors = ROOT / "docs/virtual-model.md", ROOT / ERRORS
         page.write_text(model_tables.page(page.read_text("utf-8"), results, totals), "utf-8")

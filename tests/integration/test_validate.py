@@ -27,7 +27,7 @@ def test_the_model_is_within_the_documented_bounds(tmp_path: Path) -> None:
     done = rocm_perf(*words, cwd=tmp_path, timeout=400)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    names = [*published()["probes"], *matrix.cycles("gfx942")]
+    names = [*published()["probes"], *published()["rates"], *matrix.cycles("gfx942")]
     assert [line["name"] for line in found["lines"]] == names
     assert all(line["ok"] and line["source"] for line in found["lines"])
     (row,) = found["times"]

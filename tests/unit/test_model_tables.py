@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.arch.load import parse
 from rocm_perf_lab.validate.probes import Compared
-from rocm_perf_lab.validate.times import Result, summary, too_far_off
+from rocm_perf_lab.validate.times import PROBED, Result, probe_classes, summary, too_far_off
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
@@ -65,6 +66,9 @@ def test_other_results_give_other_tables_and_figures() -> None:
     made = model_tables.page(PAGE, results, totals)
     assert "| fir | 4 | 50.0 % | 50.0 % | 50 % |" in made
     assert re.search(r"^\| relu 2,048 \| [\d.]+ \| [\d.]+ \| \+50 % \|$", made, re.MULTILINE)
+    with pytest.raises(SystemExit, match="no row of the class compute"):
+        model_tables.figures(ERRORS.read_text("utf-8"), totals)
+    totals |= probe_classes(probed())
     figures = model_tables.figures(ERRORS.read_text("utf-8"), totals)
     launch = figures.partition("[classes.launch_bound]")[2].partition("[")[0]
     assert "median_percent = 25.0\nworst_percent = 25.0\nrows = 1\n" in launch
@@ -77,6 +81,32 @@ def test_a_page_without_the_rows_is_said() -> None:
         model_tables.page(PAGE, shown_results()[1:], {})
     with pytest.raises(SystemExit, match="no section"):
         model_tables.page("nothing", [], {})
+
+
+def probed() -> list[Compared]:
+    def line(name: str, unit: str, modelled: float) -> Compared:
+        return Compared(name, name, unit, (100.0,), modelled, 1.0, "somewhere")
+
+    return [
+        line("fma_f32", "GFLOP/s", 125.0),
+        line("lds_stride_4", "cycles", 90.0),
+        line("lds_read", "GB/s", 100.0),
+        line("matrix_rate_f16", "GFLOP/s", 400.0),
+        line("v_mfma_f32_32x32x8_f16", "cycles", 900.0),
+    ]
+
+
+def test_probes_speak_for_classes_without_published_kernels() -> None:
+    found = probe_classes(probed())
+    # At 125 % of the rate it takes 80 % of the time.
+    assert {name: round(total.worst, 3) for name, total in found.items()} == {
+        "compute": 0.2,
+        "lds": 0.1,
+        "matrix": 0.75,
+    }
+    assert found["lds"].rows == 2 and found["lds"].median == pytest.approx(0.05)
+    stated = parse(ERRORS.read_text("utf-8"))["classes"]
+    assert {name: tuple(stated[name]["programs"]) for name in PROBED} == PROBED
 
 
 def test_the_table_of_probes_is_written_anew() -> None:

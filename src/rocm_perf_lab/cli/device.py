@@ -125,15 +125,17 @@ def validate(
 
 
 def _print_probes(name: str, lines: Sequence[Compared]) -> None:
+    from rocm_perf_lab.validate.probes import number
+
     if not lines:
         print(f"{name}: no published numbers to hold it against; it has not been validated")
         return
     print(f"{name}, modelled, against measurements of others\n")
     print(f"{'':<36} {'measured':>15} {'modelled':>9} {'error':>7}  source")
     for line in lines:
-        measured = " to ".join(f"{value:,.6g}" for value in line.measured)
+        measured = " to ".join(number(value) for value in line.measured)
         print(
-            f"{line.words + ', ' + line.unit:<36} {measured:>15} {line.modelled:>9,.5g} "
+            f"{line.words + ', ' + line.unit:<36} {measured:>15} {number(line.modelled):>9} "
             f"{line.error:>+7.1%}  {line.source}{'' if line.ok else '  TOO FAR OFF'}"
         )
 

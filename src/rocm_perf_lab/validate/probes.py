@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import scratch
-from rocm_perf_lab.arch.load import parse
+from rocm_perf_lab.arch.load import gpu, parse
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.validate import matrix
 from rocm_perf_lab.validate.build import architecture_of, build, output, recorded
@@ -21,6 +21,7 @@ ALIKE = ("virtual:mi300x", "virtual:mi300a")  # those that published.toml's prob
 LAPLACIAN_SIDE = 512
 _MATRIX_SOURCES = {"gfx942": "matrix", "gfx90a": "matrix2"}
 _MATRIX_BOUND = 0.02
+_RATES_OF = {"virtual:mi300x": "MI300X"}  # whose rates arch/data has measured on the whole GPU
 _LAPLACIAN_COUNTERS = ("TCC_HIT", "TCC_MISS", "TCC_EA_RDREQ", "TCC_EA_WRREQ")
 
 
@@ -42,8 +43,18 @@ class Compared:
         return self.modelled / nearest - 1
 
     @property
+    def time_error(self) -> float:
+        """Of the time it takes: at a rate that is too high it is too short."""
+        return 1 / (1 + self.error) - 1 if self.unit.endswith("/s") else self.error
+
+    @property
     def ok(self) -> bool:
         return abs(self.error) <= self.bound
+
+
+def number(value: float) -> str:
+    """As tables show a value of any probe."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 @cache
@@ -104,7 +115,28 @@ def run_probes(device: str, quick: bool = False) -> Sequence[Compared]:
             text = output([program, *(["quick"] if quick else [])], environment)
         if "laplacian_ms" in wanted and not quick:
             text += _laplacian(device, folder)
-        return [*compare(text, device), *_matrix(device, folder, environment)]
+        rates = []
+        if device in _RATES_OF and not quick:
+            rates = compare_rates(output([build("rates", folder, device)], environment), device)
+        return [*compare(text, device), *rates, *_matrix(device, folder, environment)]
+
+
+def compare_rates(text: str, device: str) -> list[Compared]:
+    """What the whole GPU sustains, in the order of published.toml."""
+    modelled = {name: float(value) for name, value in map(str.split, text.splitlines())}
+    measured = gpu(_RATES_OF[device]).measured
+    return [
+        Compared(
+            name,
+            entry["words"],
+            measured[entry["ceiling"]].unit,
+            (measured[entry["ceiling"]].value,),
+            modelled[name],
+            entry["bound_percent"] / 100,
+            measured[entry["ceiling"]].source,
+        )
+        for name, entry in published()["rates"].items()
+    ]
 
 
 def _matrix(device: str, folder: Path, environment: Mapping[str, str]) -> list[Compared]:

@@ -18,7 +18,7 @@ from rocm_perf_lab import scratch
 from rocm_perf_lab.arch.model_error import ERROR_CLASSES, model_errors
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.validate.build import build, recorded
-from rocm_perf_lab.validate.probes import published
+from rocm_perf_lab.validate.probes import Compared, published
 from rocm_perf_lab.virtual.rocprofv3.costs import Costs, costs
 
 DEVICE = "virtual:mi300a"
@@ -26,6 +26,8 @@ WARM = 2  # launches; the last is taken
 PROGRAMS = ("vectoradd", "relu", "fir", "floydwarshall")
 COPIES = {"memcopy_h2d": "H2D", "memcopy_d2h": "D2H", "memcopy_d2d": "D2D"}
 NAMES = (*PROGRAMS, *COPIES)
+# Classes of which no kernel's time is published, and how names of probes begin that speak for them.
+PROBED = {"compute": ("fma",), "lds": ("lds_read", "lds_stride"), "matrix": ("matrix_rate",)}
 _BYTES = {"vectoradd": 12, "relu": 8}  # that an element moves
 
 
@@ -148,9 +150,21 @@ def summary(results: Sequence[Result]) -> dict[str, Errors]:
     for name in (*NAMES, *ERROR_CLASSES, "all"):
         errors = [abs(r.error) for r in results if name in (r.program, error_class(r), "all")]
         if errors:
-            middle, mean = statistics.median(errors), statistics.fmean(errors)
-            out[name] = Errors(len(errors), middle, mean, max(errors))
+            out[name] = _errors(errors)
     return out
+
+
+def probe_classes(compared: Sequence[Compared]) -> dict[str, Errors]:
+    """By class of error, of those that probes speak for."""
+    return {
+        name: _errors([abs(line.time_error) for line in compared if line.name.startswith(begin)])
+        for name, begin in PROBED.items()
+    }
+
+
+def _errors(errors: Sequence[float]) -> Errors:
+    middle, mean = statistics.median(errors), statistics.fmean(errors)
+    return Errors(len(errors), middle, mean, max(errors))
 
 
 def too_far_off(totals: Mapping[str, Errors]) -> list[str]:
