@@ -107,5 +107,12 @@ def test_ours_costs_no_more_than_the_page_says(tmp_path: Path) -> None:
         # The compiler's logarithm of a float is a little over 1.
         limit = max(1.1, allowed[name][suffix == "f64"])
         assert measured.ulp <= limit, f"{name} {suffix}: {measured.ulp:.2f} ulp"
-    known = device_math.PAGE.read_text("utf-8").split("more than 2 for ", 1)[1].split(".\n", 1)[0]
-    assert set(device_math.slower(own, amd)) <= set(known.split(", "))
+    rows = (
+        line.strip("| ").split(" | ") for line in device_math.PAGE.read_text("utf-8").split("\n")
+    )
+    told = {(row[0], row[1]): float(row[6]) for row in rows if len(row) == 9 and row[2].isdigit()}
+    assert told.keys() == own.keys()
+    for key, measured in own.items():
+        # Another compiler than the page's, or another of AMD's libraries, moves it by so much.
+        limit = 1.25 * max(1.0, told[key])
+        assert measured.executed <= limit * amd[key].executed, f"{' '.join(key)}: page {told[key]}"

@@ -56,7 +56,13 @@ LOW, HIGH = 0x7F00_0000_0000, 0x7F00_0000_2000
 
 
 @given(
-    st.lists(st.one_of(st.integers(LOW - 16, HIGH + 16), st.integers(0, (1 << 64) - 1))),
+    st.lists(
+        st.one_of(
+            st.sampled_from([LOW - 1, LOW, HIGH - 1, HIGH]),
+            st.integers(LOW - 16, HIGH + 16),
+            st.integers(0, (1 << 64) - 1),
+        )
+    ),
     st.integers(-(1 << 40), 1 << 40),
     st.integers(0, 7),
 )

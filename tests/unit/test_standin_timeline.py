@@ -54,12 +54,24 @@ class Program:
         return handle
 
     def launch(self, stream: int = NULL, ns: int = 50_000, units: int = 8, gpu: int = GPU) -> None:
+        self.submit("hipLaunchKernel", stream, 0, ns, units, gpu)
+
+    def submit(
+        self,
+        name: str,
+        stream: int | None,
+        number: int,  # HIP's, of the stream
+        ns: int = 50_000,
+        units: int = 8,
+        gpu: int = GPU,
+    ) -> None:
         self.launches += 1
         shape = ((64, 1, 1), (64, 1, 1))
-        place = (self.correlation + 1, self.tid, 0, max(stream, 1), gpu, 7)
+        place = (self.correlation + 1, self.tid, number, max(stream or 0, 1), gpu, 7)
         launch = Launch(self.launches, *place, *shape, 0, 0, False, False)
         self.log.outcomes[self.launches] = Outcome(ns, 0, 2100.0, 1.0, units, 0.0, {})
-        self.call("hipLaunchKernel", ("hipStream_t", "stream", hex(stream)), inside=launch)
+        arguments = [] if stream is None else [("hipStream_t", "stream", hex(stream))]
+        self.call(name, *arguments, inside=launch)
 
     def copy(self, name: str, size: int, source: int, stream: int = NULL) -> None:
         transfer = Transfer(self.correlation + 1, self.tid, 0, 0x2000, GPU, source, 0, size)
@@ -119,6 +131,18 @@ def test_counters_serialise_dispatches() -> None:
     program.launch(b)
     (_, end), (start, _) = spans(program.run(serialise=True))
     assert start >= end
+
+
+def test_work_that_names_no_stream_is_known_by_hips_number() -> None:
+    """A graph's nodes have numbers of their own, and say nothing of whose number that is."""
+    program = Program()
+    a, b = program.stream(0xA000), program.stream(0xB000)
+    program.submit("hipLaunchKernel", b, number=7)
+    program.submit("hipGraphLaunch", a, number=7)
+    program.submit("hipLaunchByPtr", None, number=7)
+    program.submit("hipLaunchByPtr", None, number=1)
+    seen = [span.stream for span in program.run().launches]
+    assert seen == [seen[1] + 1, seen[1], seen[1] + 1, seen[1]]
 
 
 def test_an_event_orders_two_streams() -> None:
@@ -181,6 +205,15 @@ def test_a_plain_copy_waits_and_an_asynchronous_one_from_pinned_memory_does_not(
     assert end_of(line, "hipMemcpy") >= waits.end
     assert end_of(line, "hipMemcpyAsync") < hurries.end
     assert waits.end - waits.start > (1 << 24) / 64  # 64 B/ns is more than the bus gives
+
+
+def test_a_small_asynchronous_copy_of_pageable_memory_is_copied_aside() -> None:
+    for size, waits in ((64 << 10, False), ((64 << 10) + 1, True)):
+        program = Program()
+        program.launch(ns=10**9)  # what the copy comes after
+        program.copy("hipMemcpyAsync", size, 0x7000_0000)
+        line = program.run()
+        assert (end_of(line, "hipMemcpyAsync") > line.copies[0].end) is waits
 
 
 def test_a_launch_that_never_finished_is_left_out() -> None:
