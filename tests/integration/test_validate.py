@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.cli.device import _print_probes
 from rocm_perf_lab.errors import MissingTool
 from rocm_perf_lab.validate import matrix, probes
 from rocm_perf_lab.validate.build import architecture_of, build, output
@@ -33,6 +34,21 @@ def test_the_model_is_within_the_documented_bounds(tmp_path: Path) -> None:
     (row,) = found["times"]
     assert (row["program"], found["times_error"]["all"]["rows"]) == ("fir", 1)
     assert found["times_left_out"] == ["other"]
+
+
+def test_the_table_fits_a_terminal_and_names_every_source(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = [
+        Compared("a", "v_mfma_f32_16x16x16bf16_1k", "cycles", (32,), 31.999, 0.05, "a table"),
+        Compared("b", "L2 read, 8 MiB", "GB/s", (14310, 15030), 15007.4, 0.05, "a benchmark"),
+        Compared("c", "HBM read", "GB/s", (1165,), 2000, 0.05, "a benchmark"),
+    ]
+    _print_probes("virtual:x", lines)
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert shown.count("a table") == shown.count("a benchmark") == 1
+    assert "-0.0%" not in shown and shown.count("FAR OFF") == 1
 
 
 def test_an_error_beyond_the_bound_is_exit_code_1_and_named(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,7 @@ VALIDATE_EXAMPLES = examples(
     "rocm-perf device validate --device virtual:mi300a --times mi300a_times.csv",
 )
 _QUICK_ELEMENTS = 1 << 20
+_ROW = "  {:<34} {:>16} {:>9} {:>7}"  # of 80 columns; a source has a line of its own
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
@@ -131,17 +133,21 @@ def _print_probes(name: str, lines: Sequence[Compared]) -> None:
         print(f"{name}: no published numbers to hold it against; it has not been validated")
         return
     print(f"{name}, modelled, against measurements of others\n")
-    print(f"{'':<36} {'measured':>15} {'modelled':>9} {'error':>7}  source")
-    for line in lines:
-        measured = " to ".join(number(value) for value in line.measured)
-        print(
-            f"{line.words + ', ' + line.unit:<36} {measured:>15} {number(line.modelled):>9} "
-            f"{line.error:>+7.1%}  {line.source}{'' if line.ok else '  TOO FAR OFF'}"
-        )
+    print(_ROW.format("", "measured", "modelled", "error"))
+    for source, of_it in groupby(lines, lambda line: line.source):
+        print(f"\n{source}")
+        for line in of_it:
+            measured = " to ".join(number(value) for value in line.measured)
+            modelled = number(line.modelled)
+            row = _ROW.format(f"{line.words}, {line.unit}", measured, modelled, _signed(line.error))
+            print(row if line.ok else f"{row}  FAR OFF")
 
 
 def _print_time(result: Result) -> None:
     what = f"{result.program} {result.size}, us"
-    print(
-        f"{what:<36} {result.measured_us:>15,.1f} {result.modelled_us:>9,.1f} {result.error:>+7.1%}"
-    )
+    measured, modelled = f"{result.measured_us:,.1f}", f"{result.modelled_us:,.1f}"
+    print(_ROW.format(what, measured, modelled, _signed(result.error)))
+
+
+def _signed(error: float) -> str:
+    return f"{round(error, 3) + 0.0:+.1%}"  # no -0.0%
