@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace.kineto_agent import agent_of
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.workflow import analyze_files
 from support.recorded_data import recorded
@@ -195,3 +196,27 @@ def test_a_hundred_megabytes_in_under_ten_seconds_of_work(tmp_path: Path) -> Non
     found = analyze_files([path])
     assert sum(k.dispatches for k in found.profile.kernels) == 130_000
     assert time.process_time() - before < 10
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "cus", "architecture"),
+    [
+        ("AMD Instinct MI250X", (9, 0), 110, "gfx90a"),
+        ("AMD Radeon Graphics", (9, 4), 304, "gfx942"),
+        ("", (9, 0), 104, "gfx90a"),  # the capability of several: their sizes differ
+        ("", (9, 0), 120, "gfx908"),
+        ("", (9, 0), 64, ""),
+        ("", (12, 0), 64, ""),
+    ],
+)
+def test_a_device_is_known_by_its_name_or_by_capability_and_size(
+    name: str, version: tuple[int, int], cus: int, architecture: str
+) -> None:
+    facts = {"computeMajor": version[0], "computeMinor": version[1], "numSms": cus}
+    assert agent_of(2, [{"id": 0, "name": name, **facts}]).architecture == architecture
+
+
+def test_devices_that_differ_are_told_apart_by_their_number_only() -> None:
+    listed = [{"id": i, "name": f"AMD Instinct {n}"} for i, n in enumerate(("MI300X", "MI210"))]
+    assert agent_of(1, listed).architecture == "gfx90a"
+    assert agent_of(5, listed).architecture == ""
