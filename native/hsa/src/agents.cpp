@@ -7,6 +7,7 @@
 #include "answers.h"
 #include "device_clock.h"
 #include "hsa_impl.h"
+#include "queues.h"
 #include "runtime.h"
 #include "signals.h"
 
@@ -90,7 +91,7 @@ hsa_status_t gpu_info(const Agent& agent, int attribute, void* value) {
     case HSA_AGENT_INFO_FBARRIER_MAX_SIZE: return give(value, uint32_t(32));
     case HSA_AGENT_INFO_QUEUES_MAX: return give(value, uint32_t(128));
     case HSA_AGENT_INFO_QUEUE_MIN_SIZE: return give(value, uint32_t(64));
-    case HSA_AGENT_INFO_QUEUE_MAX_SIZE: return give(value, uint32_t(131072));
+    case HSA_AGENT_INFO_QUEUE_MAX_SIZE: return give(value, kMaxPackets);
     case HSA_AGENT_INFO_QUEUE_TYPE: return give(value, HSA_QUEUE_TYPE_MULTI);
     case HSA_AGENT_INFO_CACHE_SIZE: {
       const uint32_t sizes[4] = {m.l1_bytes, m.l2_bytes, m.l3_bytes, 0};

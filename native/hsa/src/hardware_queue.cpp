@@ -9,8 +9,6 @@
 
 namespace {
 
-constexpr uint32_t kMaxPackets = 1 << 17;
-
 hsa_status_t status_of(gpu::FaultKind kind) {
   using gpu::FaultKind;
   switch (kind) {

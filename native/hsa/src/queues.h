@@ -22,6 +22,7 @@ union Packet {
   uint8_t bytes[64];
 };
 static_assert(sizeof(Packet) == 64);
+constexpr uint32_t kMaxPackets = 1 << 17;  // of a queue
 
 struct Queue {
   amd_queue_t* amd = nullptr;  // in device-visible memory; what the user holds is &amd->hsa_queue
