@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from rocm_perf_lab.arch.model_error import model_errors
 from rocm_perf_lab.autotune import document, space
 from rocm_perf_lab.autotune.evaluation import Evaluation, Measurement
 from rocm_perf_lab.autotune.job import Request
@@ -11,6 +13,7 @@ from rocm_perf_lab.autotune.recorded import Record, RecordedSpace
 from rocm_perf_lab.autotune.search import Plan
 from rocm_perf_lab.autotune.tune import Job, tune
 from rocm_perf_lab.report import autotune_page as page
+from rocm_perf_lab.report.autotune import summary
 from rocm_perf_lab.report.charts.convergence import convergence
 from rocm_perf_lab.schema.autotune import AutotuneDocument
 
@@ -50,6 +53,25 @@ def test_a_run_in_which_nothing_worked_has_a_page_too() -> None:
     found = result([None] * 4)
     assert found.best_config is None
     assert "no configuration worked" in page.render(found)
+
+
+def test_modelled_times_say_so_with_their_error() -> None:
+    def tuned(kind: str) -> AutotuneDocument:
+        rows = space.from_configurations([{"block": 64}, {"block": 256}], "here")
+        records = tuple(Record("ok", (t,), t) for t in (1.0, 2.0))
+        job = Job(rows, Plan("auto", 2, 0), recorded=RecordedSpace(rows, records, "x", None))
+        found = tune(job)
+        seen = [
+            replace(e, measurement=replace(e.measurement, device={"kind": kind}))
+            for e in found.evaluations
+        ]
+        return document.document(Request(budget="100%"), job, replace(found, evaluations=seen), "")
+
+    virtual, hardware = tuned("virtual"), tuned("hardware")
+    assert virtual.modelled_error == model_errors().worst and hardware.modelled_error is None
+    worst = f"at worst {100 * model_errors().worst:.1f} %"
+    for show in (summary, page.render):
+        assert worst in show(virtual) and "odelled" not in show(hardware)
 
 
 def test_a_model_that_cannot_rank_does_not_prune_and_says_so() -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 import numpy as np
 
 from rocm_perf_lab import __version__
+from rocm_perf_lab.arch.model_error import model_errors
 from rocm_perf_lab.autotune.evaluation import Evaluation
 from rocm_perf_lab.autotune.job import Request
 from rocm_perf_lab.autotune.polynomial import Quality
@@ -29,8 +30,10 @@ def document(request: Request, job: Job, tuned: Tuned, started: str) -> schema.A
     model = _model(tuned)
     warnings = _warnings(job, tuned, model)
     optimum = job.recorded.optimum_ms() if job.recorded else None
+    provenance = _provenance(job, tuned.evaluations, started)
     return schema.AutotuneDocument(
-        provenance=_provenance(job, tuned.evaluations, started),
+        provenance=provenance,
+        modelled_error=model_errors().worst if provenance.device.kind == "virtual" else None,
         search_space_size=job.space.size,
         evaluated_configs=len(tuned.evaluations),
         best_config=_best(best) if best else None,

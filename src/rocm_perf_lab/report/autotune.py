@@ -10,6 +10,11 @@ def summary(result: AutotuneDocument) -> str:
         f"{result.evaluated_configs} of {result.search_space_size} configurations measured "
         f"({', '.join(f'{n} {s}' for s, n in result.statuses.items())})"
     ]
+    if result.modelled_error is not None:
+        lines.append(
+            "VIRTUAL GPU: times are modelled, "
+            f"at worst {100 * result.modelled_error:.1f} % off published ones"
+        )
     best = result.best_config
     unit = f" {result.unit}" if result.unit else ""
     if best is not None:

@@ -114,6 +114,11 @@ class AutotuneDocument(Document):
         default="ms",
         description="of the metric: fields called runtime_ms, samples_ms, … hold its values",
     )
+    modelled_error: float | None = Field(
+        default=None,
+        description="virtual GPU only: the worst error of published times that were compared, as a "
+        "share; configurations nearer to each other may rank otherwise on hardware",
+    )
     simulated: bool
     interrupted: bool
     optimum_fraction: float | None = Field(
