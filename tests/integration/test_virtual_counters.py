@@ -75,6 +75,8 @@ EQUAL = {
     "SQC_DCACHE_REQ_READ_1": 32768,
     "SQC_DCACHE_REQ_READ_2": 32768,
     "SQC_DCACHE_MISSES": 160,
+    "SQC_DCACHE_MISSES_DUPLICATE": 4800,  # 30 for each miss, on four GPUs
+    "SQC_DCACHE_HITS": 60576,
     "SQC_ICACHE_MISSES": 160,
     "TA_TOTAL_WAVEFRONTS": 32768,
     "TA_FLAT_READ_WAVEFRONTS": 16384,
@@ -91,13 +93,20 @@ EQUAL = {
     "TCC_EA0_WRREQ_64B": 131072,
     "TCC_NORMAL_EVICT": 0,
 }
-WITHIN_5_PERCENT = {
+WITHIN_1_PERCENT = {
     "TCC_HIT": 65536,
     "TCC_MISS": 131315,
     "TCC_READ": 65780,
     "TCC_REQ": 196860,
     "TCC_EA0_RDREQ": 65763,
     "TCC_WRITEBACK": 65656,
+    "SQC_ICACHE_HITS": 62320,
+}
+# Of each launch; the passes they were recorded in ran at two speeds (docs/virtual-model.md).
+WITHIN_20_PERCENT = {
+    "SQ_WAVE_CYCLES": [17326471, 13532176, 13887596],
+    "SQ_WAIT_ANY": [12464634, 8999689, 9644071],
+    "SQ_BUSY_CU_CYCLES": [3174376, 2345928, 2368304],
 }
 
 
@@ -106,16 +115,24 @@ def test_vcopy_counts_what_an_mi300x_counts(copied: list[Dispatch], name: str) -
     assert [d.counters[name] for d in copied] == [EQUAL[name]] * 3
 
 
-@pytest.mark.parametrize("name", WITHIN_5_PERCENT)
+@pytest.mark.parametrize("name", WITHIN_1_PERCENT)
 def test_vcopy_caches_are_close_to_an_mi300x(copied: list[Dispatch], name: str) -> None:
     for dispatch in copied:
-        assert dispatch.counters[name] == pytest.approx(WITHIN_5_PERCENT[name], rel=0.05)
+        assert dispatch.counters[name] == pytest.approx(WITHIN_1_PERCENT[name], rel=0.01)
 
 
-def test_waves_that_start_together_find_their_code_pending(copied: list[Dispatch]) -> None:
-    hits = [d.counters["SQC_ICACHE_HITS"] for d in copied]
-    assert hits == pytest.approx([61985] * 3, rel=0.12)  # in the first launch it comes from HBM
-    assert hits[1:] == pytest.approx([61985] * 2, rel=0.05)
+@pytest.mark.parametrize("name", WITHIN_20_PERCENT)
+def test_vcopy_cycles_are_near_those_of_an_mi300x(copied: list[Dispatch], name: str) -> None:
+    assert [d.counters[name] for d in copied] == pytest.approx(WITHIN_20_PERCENT[name], rel=0.2)
+
+
+def test_a_wave_issues_or_waits(copied: list[Dispatch]) -> None:
+    """Equal to the last quad in all three launches recorded on an MI210."""
+    for d in copied:
+        parts = ("SQ_WAIT_ANY", "SQ_WAIT_INST_ANY", "SQ_ACTIVE_INST_ANY")
+        rounded = 3 * 32  # once in every shader engine
+        total = sum(d.counters[name] for name in parts)
+        assert total == pytest.approx(d.counters["SQ_WAVE_CYCLES"], abs=rounded)
 
 
 def test_vcopy_takes_about_as_long_as_on_an_mi300x(copied: list[Dispatch]) -> None:
@@ -165,7 +182,8 @@ def test_lds_conflicts_are_those_measured_for_each_stride(probe: Path, kernels: 
 def test_an_fma_chain_keeps_the_vector_units_busy(probe: Path, kernels: Path) -> None:
     (d,) = profile(probe, kernels, "fma", "64", "1216")
     assert d.counters["SQ_ACTIVE_INST_VALU"] / (d.cycles * CUS) > 0.6
-    assert d.counters["SQ_WAIT_ANY"] / d.counters["SQ_WAVE_CYCLES"] < 0.1
+    # A wave's start, its code and arguments and each taken branch are waits too.
+    assert d.counters["SQ_WAIT_ANY"] / d.counters["SQ_WAVE_CYCLES"] < 0.2
     assert d.counters["SQ_INSTS_VALU_FMA_F32"] == 64 * 32 * 1216 * 4
 
 
@@ -303,6 +321,8 @@ def test_an_mi250x_counts_what_an_mi210_counts(probe: Path, tmp_path: Path) -> N
     assert first["TCC_EA_RDREQ"] == pytest.approx(131086, rel=0.05)
     assert first["TCC_MISS"] == pytest.approx(131081, rel=0.05)
     assert first["SQC_DCACHE_MISSES"] == 56
+    assert first["SQC_DCACHE_MISSES_DUPLICATE"] == 1680
+    assert first["SQC_DCACHE_HITS"] == 63800
 
 
 def test_without_a_profiler_nothing_is_modelled(probe: Path, kernels: Path, tmp_path: Path) -> None:

@@ -35,7 +35,9 @@ ComputeUnit::ComputeUnit(const Parameters& parameters, const StaticTable& table,
       sqc_(sqc),
       l1_(storage.l1),
       l1_ready_(storage.l1_ready),
-      slots_(storage.slots) {
+      slots_(storage.slots),
+      scalar_queue_(parameters.scalar_queue),
+      fetches_(kSimds, Places(parameters.fetches_per_simd)) {
   storage.clear();
   ready_.fill(kNever);
   simd_next_.fill(kNever);
@@ -142,7 +144,7 @@ void ComputeUnit::end_wave(uint32_t w, uint64_t now, WorkSource& source) {
   lds_used_ -= residency_.lds_per_group;
   const bool emptied = live_ == 0;
   if (emptied) counts.busy_cycles += end - std::min(end, busy_since_);
-  source.refill(*this, end, shader_engine % uint32_t(source.engine_free.size()));
+  source.refill(*this, end + parameters_.group_turnaround_cycles, shader_engine % uint32_t(source.engine_free.size()));
 }
 
 }  // namespace gpu

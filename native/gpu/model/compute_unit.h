@@ -17,10 +17,9 @@ struct CuCounts {
   uint64_t valu_lane_quads = 0, matrix_busy = 0;
   uint64_t lds_active = 0, lds_conflicts = 0, lds_atomic_returns = 0;
   uint64_t ifetch = 0, ifetch_level = 0, vmem_level = 0, smem_level = 0, lds_level = 0;
-  uint64_t steps = 0, vmem = 0;
+  uint64_t steps = 0, issued = 0, vmem = 0;  // issued: those that take a wave's turn
   // Texture addresser, L1 and data return.
   uint64_t ta_wavefronts[2][3] = {};  // buffer, flat x read, write, atomic
-  uint64_t ta_busy = 0;
   uint64_t tcp_lanes_read = 0, tcp_lanes_write = 0, tcp_lanes_atomic[2] = {}, tcp_accesses = 0, tcp_tag_hits = 0;
   uint64_t tcc_reads = 0, tcc_writes = 0, tcc_atomics[2] = {};  // without and with return
   uint64_t tcc_read_latency = 0, tcc_write_latency = 0;
@@ -174,6 +173,8 @@ class ComputeUnit {
   std::array<uint32_t, kSimds> simd_best_{}, simd_waves_{};
   std::array<uint64_t, kSimds> valu_free_{}, matrix_free_{}, scalar_free_{}, smem_free_{}, vmem_free_{}, lds_issue_{},
       branch_free_{};
+  Places scalar_queue_;          // loads that the scalar cache has not taken
+  std::vector<Places> fetches_;  // per SIMD, those that wait for a line; its other waves do not ask
   uint64_t next_ = kNever, ta_free_ = 0, lds_free_ = 0, fill_free_ = 0, busy_since_ = 0, last_end_ = 0;
   uint32_t live_ = 0, group_count_ = 0, lds_used_ = 0, next_simd_ = 0;
 };

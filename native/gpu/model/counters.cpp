@@ -58,6 +58,11 @@ const ExactCounter kExact[] = {
 double active(const CuCounts& c) {
   return double(c.active_valu + c.active_lds + c.active_vmem + c.active_flat + c.active_scalar + c.active_misc);
 }
+// A wave issues, waits for its turn to issue, or waits for anything else: recorded on an MI210 the three
+// make SQ_WAVE_CYCLES to the last quad.
+double waiting(const CuCounts& c) {
+  return double(c.wave_cycles - std::min(c.wave_cycles, c.wait_inst + 4 * c.issued));
+}
 uint64_t wavefronts(const CuCounts& c, int space) {
   return c.ta_wavefronts[space][0] + c.ta_wavefronts[space][1] + c.ta_wavefronts[space][2];
 }
@@ -67,7 +72,7 @@ const CuCounter kSq[] = {
     CU("SQ_WAVE_CYCLES", false, c.wave_cycles / 4.0),
     CU("SQ_LEVEL_WAVES", false, c.wave_cycles),
     CU("SQ_BUSY_CU_CYCLES", false, c.busy_cycles),
-    CU("SQ_WAIT_ANY", false, c.wait_any / 4.0),
+    CU("SQ_WAIT_ANY", false, waiting(c) / 4.0),
     CU("SQ_WAIT_INST_ANY", false, c.wait_inst / 4.0),
     CU("SQ_WAIT_INST_LDS", false, c.wait_inst_lds / 4.0),
     CU("SQ_ACTIVE_INST_ANY", false, active(c)),
@@ -101,7 +106,6 @@ const CuCounter kVectorMemory[] = {
     CU("TA_BUFFER_READ_WAVEFRONTS", true, c.ta_wavefronts[0][0]),
     CU("TA_BUFFER_WRITE_WAVEFRONTS", true, c.ta_wavefronts[0][1]),
     CU("TA_BUFFER_ATOMIC_WAVEFRONTS", true, c.ta_wavefronts[0][2]),
-    CU("TA_TA_BUSY", true, c.ta_busy),
     CU("TD_LOAD_WAVEFRONT", true, c.td_loads),
     CU("TD_STORE_WAVEFRONT", true, c.td_stores),
     CU("TD_ATOMIC_WAVEFRONT", true, c.td_atomics),

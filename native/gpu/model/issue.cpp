@@ -136,7 +136,6 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
       {1, (header.lanes + per_clock - 1) / per_clock, bytes / parameters_.l1_bytes_per_clock, lines});
   const uint64_t begin = std::max(issue, ta_free_);
   ta_free_ = begin + cycles;
-  counts.ta_busy += cycles;
   counts.tcp_accesses += header.accesses;
   const uint64_t l1_latency = until_wait(parameters_.l1_latency);
   uint64_t done = begin + cycles - 1 + l1_latency;  // latencies are those of one lane
@@ -190,10 +189,13 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
 inline uint64_t ComputeUnit::fetched(SimWave& wave, const StaticInst& s, uint64_t now) {
   const uint64_t block = s.fetch_address >> 5;
   if (block == wave.block) return now;
+  Places& waiting = fetches_[wave.simd];
+  if (waiting.free() > now) return waiting.free();
   const bool jumped = block != wave.block + 1;
   wave.block = block;
   ++counts.ifetch;
   const uint64_t there = memory_.fetch(sqc_, s.fetch_address, now);
+  if (there > now) waiting.take(there);
   counts.ifetch_level += there - now + parameters_.fetch_latency;
   if (there == now && !(jumped && wave.step == wave.trace->steps.data())) return now;
   return there + (jumped ? parameters_.fetch_latency : 0);
@@ -231,7 +233,7 @@ inline ComputeUnit::Issue ComputeUnit::salu(const Step& step) {
 
 inline ComputeUnit::Issue ComputeUnit::scalar_load(const Step& step) {
   SimWave& wave = step.wave;
-  const uint64_t issue = std::max(step.now, smem_free_[wave.simd]);
+  const uint64_t issue = std::max({step.now, smem_free_[wave.simd], scalar_queue_.free()});
   smem_free_[wave.simd] = issue + kQuad;
   ++counts.active_scalar;
   uint64_t done = issue + until_wait(parameters_.scalar_latency);
@@ -240,7 +242,9 @@ inline ComputeUnit::Issue ComputeUnit::scalar_load(const Step& step) {
     for (uint32_t k = 0; k < header.lines; ++k) {
       const uint64_t line = *wave.data++;
       if (header.write) memory_.scalar_write(sqc_, line, issue);
-      else done = std::max(done, until_wait(memory_.scalar_read(sqc_, line, issue, header.bytes_per_lane / 4u)));
+      else
+        done = std::max(done,
+                        until_wait(memory_.scalar_read(sqc_, line, issue, header.bytes_per_lane / 4u, scalar_queue_)));
     }
   }
   if (step.inst.cls == InstClass::SMEM_TIME) wave.trace->clocks.push_back(issue);
@@ -360,12 +364,14 @@ void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
     }
     case Unit::End:
       ++counts.active_misc;
+      ++counts.issued;
       if (wave.att >= 0) note(wave, s, now, 0, kQuad, kMessage, kStalled);
       return end_wave(w, now + kQuad, source);
     case Unit::Idle: issue = {now, now + s.cycles, kImmediate, s.cycles}; break;
     case Unit::Message: ++counts.active_misc; break;
   }
   counts.wait_inst += issue.at - now;
+  counts.issued += s.unit != Unit::Idle;
   if (wave.att >= 0) note(wave, s, now, issue.at - now, issue.at - now + issue.duration, issue.category, kStalled);
   ready_[w] = issue.next;
 }

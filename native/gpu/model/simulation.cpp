@@ -22,6 +22,9 @@ const Parameters& parameters_of(const DeviceSpec& device) {
 
 // Shorter than a trip to the L2, so that requests meet what was asked a quantum earlier.
 constexpr uint64_t kQuantum = 256;
+// Compute units of an XCD take turns within it: of a burst the first of them would be served before the
+// last has asked.
+constexpr uint64_t kTurn = 64;
 // Below this many instructions starting threads costs more than they bring.
 constexpr size_t kWorthThreads = 100'000;
 
@@ -48,9 +51,12 @@ class XccSimulation {
   }
 
   void run(uint64_t start, uint64_t end) {
-    memory.quantum(start, input_.active_xccs, share_, input_.from_others);
-    for (auto& cu : cus)
-      if (cu->next() < end) cu->run(end, source_);
+    memory.quantum(input_.active_xccs, share_, input_.from_others);
+    for (uint64_t turn = start; turn < end; turn += kTurn) {
+      memory.advance(turn);
+      for (auto& cu : cus)
+        if (cu->next() < turn + kTurn) cu->run(turn + kTurn, source_);
+    }
     if (!exhausted && source_.next == source_.groups.size()) {
       exhausted = end;
       for (const auto& cu : cus) exhausted_steps += cu->counts.steps;

@@ -24,6 +24,7 @@ XccMemory::XccMemory(const DeviceSpec& device, const Parameters& p, const Sample
       ready_(l2_.size()),
       channel_pipes_(p.l2_channels),
       scalar_pipes_(p.sqcs_per_xcc),
+      scalar_waiting_(p.sqcs_per_xcc, Places(p.scalar_pending)),
       pages_(uint64_t{p.translation_reach_mb} << 20, kPageBytes, kPageSets, kPageWays) {
   for (uint32_t i = 0; i < p.sqcs_per_xcc; ++i) {
     scalar_.push_back(
@@ -33,7 +34,7 @@ XccMemory::XccMemory(const DeviceSpec& device, const Parameters& p, const Sample
   }
 }
 
-void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, double from_others) {
+void XccMemory::quantum(uint32_t active_xccs, double share, double from_others) {
   from_others_ = uint32_t(65536 * from_others);
   read_service_ = service_of(kLineBytes, parameters_.l2_channel_bytes_per_clock * share);
   write_service_ = service_of(kLineBytes, parameters_.l2_channel_write_bytes_per_clock * share);
@@ -51,13 +52,13 @@ void XccMemory::quantum(uint64_t start, uint32_t active_xccs, double share, doub
   hbm_mixed_service_ = hbm_reads == hbm_reads_before_ ? hbm_write_service_ : std::max(hbm_service_, hbm_write_service_);
   hbm_reads_before_ = hbm_reads;
   host_service_ = service_of(kLineBytes, bytes_per_clock(parameters_.host_gbps, device_) / active_xccs * share);
-  for (FluidPipe& pipe : channel_pipes_) pipe.quantum(start);
-  for (FluidPipe& pipe : scalar_pipes_) pipe.quantum(start);
-  mall_pipe_.quantum(start);
-  hbm_pipe_.quantum(start);
-  host_in_.quantum(start);
-  host_out_.quantum(start);
   fabric.clear();
+}
+
+void XccMemory::advance(uint64_t time) {
+  for (FluidPipe& pipe : channel_pipes_) pipe.advance(time);
+  for (FluidPipe& pipe : scalar_pipes_) pipe.advance(time);
+  for (FluidPipe* pipe : {&mall_pipe_, &hbm_pipe_, &host_in_, &host_out_}) pipe->advance(time);
 }
 
 XccMemory::Entry XccMemory::entry_for(uint64_t line, uint32_t channel, uint64_t time) {
@@ -147,7 +148,8 @@ uint64_t XccMemory::to_host(FluidPipe& lane, uint64_t time, uint32_t halves) {
 
 uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves, bool scalar) {
   const uint64_t line = line_and_flags & ~uint64_t(kLineFlags);
-  time = translated(line, time);
+  // That of code is known: the packet processor has read the kernel's descriptor, which lies beside it.
+  if (line < kCodeBase) time = translated(line, time);
   const uint32_t channel = channel_of(line);
   TccCounts& count = channels[channel];
   ++count.read;
@@ -158,7 +160,9 @@ uint64_t XccMemory::read(uint64_t line_and_flags, uint64_t time, uint32_t halves
     ++count.miss;
     ++count.ea_read;
     if (line_and_flags & kHost) return time + latency + to_host(host_in_, time + latency, halves);
-    return time + latency + parameters_.uncached_latency;
+    // A kernel's arguments, which the host has just written.
+    return time + latency + (mall_ && !data_since_ ? parameters_.mall_latency : parameters_.hbm_latency) -
+           parameters_.l2_latency;
   }
   const auto [at, hit, wait] = entry_for(line, channel, time);
   // The line is asked for whole where the L1 asks for whole lines.
@@ -248,19 +252,22 @@ uint64_t XccMemory::atomic(uint64_t line_and_flags, uint64_t time, uint32_t lane
   return std::max(time + latency, ready_[at]);
 }
 
-uint64_t XccMemory::scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t time, uint32_t dwords) {
+uint64_t XccMemory::scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t time, uint32_t dwords, Places& queue) {
   SqcCounts& count = sqcs[sqc];
   ++count.data_requests;
   ++count.data_reads[dwords >= 16 ? 4 : dwords >= 8 ? 3 : dwords >= 4 ? 2 : dwords >= 2 ? 1 : 0];
   const uint64_t line = line_and_flags & ~uint64_t(63);
   const uint32_t tag = uint32_t(line / 64);
   time += scalar_pipes_[sqc].delay(time, uint64_t{parameters_.scalar_request_cycles} << FluidPipe::kShift);
+  Places& waiting = scalar_waiting_[sqc];
+  const bool held = waiting.free() > time;
+  if (held) time = queue.take(waiting.free());
   SmallCache& cache = scalar_[sqc];
   const TagCache::Found found = cache.tags.find(tag % cache.tags.sets(), tag);
   if (found.hit) {
-    const bool pending = cache.ready[found.at] > time + parameters_.scalar_latency;
-    ++(pending ? count.data_duplicates : count.data_hits);
-    return std::max(time + parameters_.scalar_latency, cache.ready[found.at]);
+    const uint64_t hit = time + parameters_.scalar_latency, ready = cache.ready[found.at];
+    ++(ready > hit ? count.data_duplicates : count.data_hits);
+    return ready > hit || held ? waiting.take(std::max(hit, ready)) : hit;
   }
   ++count.data_misses;
   ++count.tc_data_reads;
@@ -268,7 +275,7 @@ uint64_t XccMemory::scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t 
   const uint64_t half = line & 64 ? kHigh : kLow;
   const uint64_t back = read((line & ~uint64_t(127)) | half | (line_and_flags & (kUncached | kHost)),
                              time + parameters_.scalar_latency, uint32_t(half), true);
-  return cache.ready[found.at] = back;
+  return waiting.take(cache.ready[found.at] = back);
 }
 
 void XccMemory::scalar_write(uint32_t sqc, uint64_t line_and_flags, uint64_t time) {
@@ -329,6 +336,7 @@ void XccMemory::begin(bool keep_l2, bool keep_instructions, double page_weight, 
   std::fill(sqcs.begin(), sqcs.end(), SqcCounts{});
   std::fill(channel_pipes_.begin(), channel_pipes_.end(), FluidPipe{});
   std::fill(scalar_pipes_.begin(), scalar_pipes_.end(), FluidPipe{});
+  std::fill(scalar_waiting_.begin(), scalar_waiting_.end(), Places(parameters_.scalar_pending));
   mall_pipe_ = hbm_pipe_ = host_in_ = host_out_ = {};
   hbm_reads = hbm_reads_before_ = mall_hits = 0;
   fabric.clear();

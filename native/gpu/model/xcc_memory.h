@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "gpu.h"
 #include "sampled_cache.h"
@@ -25,12 +26,12 @@ struct SqcCounts {
   uint64_t tc_data_reads = 0, tc_data_writes = 0, tc_inst_requests = 0;
 };
 
-// A pipe of fixed throughput shared by requests whose order within a quantum is not their order in
-// time: work adds up from the start of the quantum, and a request is late by what is ahead of it.
+// A pipe of fixed throughput shared by requests whose order within a turn of the compute units is not their
+// order in time: work adds up from the start of the turn, and a request is late by what is ahead of it.
 class FluidPipe {
  public:
   static constexpr int kShift = 8;  // time in 1/256 cycles
-  void quantum(uint64_t start) { free_ = std::max(free_, start << kShift); }
+  void advance(uint64_t start) { free_ = std::max(free_, start << kShift); }
   // Cycles a request of `service` (1/256 cycles) arriving at `time` waits.
   uint64_t delay(uint64_t time, uint64_t service) {
     free_ += service;
@@ -41,6 +42,24 @@ class FluidPipe {
 
  private:
   uint64_t free_ = 0;
+};
+
+// So many requests wait for data at a time: when the oldest has it another may begin.
+class Places {
+ public:
+  explicit Places(uint32_t count) : count_(count) {
+    if (count == 0 || count > done_.size()) throw std::logic_error("a model parameter asks for too many places");
+  }
+  uint64_t free() const { return done_[next_]; }  // when there is one
+  uint64_t take(uint64_t until) {
+    done_[next_] = until;
+    next_ = (next_ + 1) % count_;
+    return until;
+  }
+
+ private:
+  std::array<uint64_t, 32> done_{};
+  uint32_t count_, next_ = 0;
 };
 
 // Lines on their way out of an XCD in one quantum, to be entered into the Infinity Cache.
@@ -55,7 +74,8 @@ class XccMemory {
 
   // `share`: the part of the XCD's compute units that is simulated.
   // `from_others`: of lines it asks for first, those that XCDs not simulated have brought to the Infinity Cache.
-  void quantum(uint64_t start, uint32_t active_xccs, double share, double from_others);
+  void quantum(uint32_t active_xccs, double share, double from_others);
+  void advance(uint64_t time);  // nothing earlier is asked any more
   // A request of the L1 (128 or 64 bytes) or of an SQC (64 bytes); the cycle its data is back,
   // less the latency of a hit in the L1.
   uint64_t read(uint64_t line_and_flags, uint64_t time, uint32_t halves, bool scalar);
@@ -68,7 +88,8 @@ class XccMemory {
   // A workgroup that is not simulated touched the line: neither counted nor timed.
   void warm(uint64_t line_and_flags);
   uint64_t atomic(uint64_t line_and_flags, uint64_t time, uint32_t lanes);
-  uint64_t scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t time, uint32_t dwords);
+  // `queue`: requests of a compute unit that have not entered the cache yet.
+  uint64_t scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t time, uint32_t dwords, Places& queue);
   void scalar_write(uint32_t sqc, uint64_t line_and_flags, uint64_t time);
   uint64_t fetch(uint32_t sqc, uint64_t pc, uint64_t time);  // when the instructions are there
   // End of the dispatch: dirty lines go to memory; the cycles that takes.
@@ -99,9 +120,7 @@ class XccMemory {
   };
   Entry entry_for(uint64_t line, uint32_t channel, uint64_t time);
   uint64_t out(uint64_t line, uint64_t time, uint32_t halves, uint32_t channel);  // extra latency of a read
-  bool in_mall(uint32_t tag) const {
-    return mall_ && mall_->holds(tag, tag < kCodeBase / kLineBytes ? data_since_ : 0);
-  }
+  bool in_mall(uint32_t tag) const { return mall_ && mall_->holds(tag, data_since_); }
   // When the page's address is known, of a request at `time`.
   uint64_t translated(uint64_t line, uint64_t time);
   // The same lines in every run.
@@ -120,6 +139,7 @@ class XccMemory {
   std::vector<uint64_t> ready_;  // when a line being fetched is there
   std::vector<FluidPipe> channel_pipes_;
   std::vector<FluidPipe> scalar_pipes_;
+  std::vector<Places> scalar_waiting_;  // requests a scalar cache holds while their line is on its way
   uint32_t from_others_ = 0;  // of 65536 lines
   FluidPipe mall_pipe_, hbm_pipe_, host_in_, host_out_;
   uint64_t read_service_ = 0, write_service_ = 0, mall_service_ = 0, mall_write_service_ = 0, hbm_service_ = 0,
