@@ -1,6 +1,7 @@
 #include "repeats.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +34,8 @@ bool device_only(const Range& range) {
   return range.kind == RangeKind::Vram || range.kind == RangeKind::Vmem || range.kind == RangeKind::Code;
 }
 
+std::atomic<bool> told{false};  // once in a process, however many GPUs it has
+
 template <class T>
 void append(std::vector<uint8_t>& to, const T& value) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
@@ -44,13 +47,12 @@ void append(std::vector<uint8_t>& to, const T& value) {
 Repeats::Repeats() {
   const char* text = std::getenv("ROCM_PERF_VIRTUAL_REPEATS");
   enabled_ = !(text && std::strcmp(text, "run") == 0);
-  told_ = text && std::strcmp(text, "skip") == 0;
+  if (text && std::strcmp(text, "skip") == 0) told = true;
 }
 
 // A program that measures itself would be astonished.
 void Repeats::tell() {
-  if (told_) return;
-  told_ = true;
+  if (told.exchange(true)) return;
   std::fputs(
       "rocm-perf: a launch that would have changed nothing was not run again, nor will others be; "
       "ROCM_PERF_VIRTUAL_REPEATS=run runs them all, =skip says no more of it\n",

@@ -44,7 +44,7 @@ class Repeats {
   static Hash hash(const std::vector<Range>& ranges);
   std::list<Record>::iterator find(const std::vector<uint8_t>& key);
 
-  bool enabled_, told_;
+  bool enabled_;
   std::mutex mutex_;
   std::list<Record> records_;  // the latest first
 };

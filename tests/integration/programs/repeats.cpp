@@ -193,7 +193,20 @@ void a_benchmark_loop_ends() {
   CHECK(hipFree(out));
 }
 
+void every_device_has_its_own() {
+  int devices = 0;
+  CHECK(hipGetDeviceCount(&devices));
+  for (int device = 0; device < devices; ++device) {
+    CHECK(hipSetDevice(device));
+    Buffers b;
+    scale_often(b);
+    EXPECT(value_at(b.out + 7) == 14);
+  }
+  CHECK(hipSetDevice(0));
+}
+
 int main() {
+  every_device_has_its_own();
   changes_are_seen();
   host_writes_are_seen();
   what_adds_up_adds_up();
