@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.arch.load import gpu
+from rocm_perf_lab.arch.model_roofs import model_roofs
 from rocm_perf_lab.virtual.device_specs import specs
 from rocm_perf_lab.virtual.model_parameters import by_device, main, table
 
@@ -50,3 +52,41 @@ def test_the_native_build_gets_the_same_numbers(tmp_path: Path) -> None:
         line = next(row for row in text.splitlines() if f'"{device}"' in row)
         for name, entry in values.items():
             assert f".{name} = {entry['value']}u" in line
+
+
+def test_what_stands_in_arch_is_read_from_there() -> None:
+    read = {
+        (device, name): entry["arch"]
+        for device, entries in table()["devices"].items()
+        for name, entry in entries.items()
+        if isinstance(entry, dict) and "arch" in entry
+    }
+    assert read["virtual:mi300x", "hbm_gbps"] == "measured.hbm"
+    assert by_device()["virtual:mi300x"]["hbm_gbps"]["value"] == round(
+        gpu("MI300X").measured["hbm"].value
+    )
+    # The device's own product's, though it inherits from another.
+    assert by_device()["virtual:mi300a"]["l2_latency"] == {
+        "value": 266,
+        "unit": "cycles",
+        "kind": "measured",
+        "source": "mt4g300a",
+    }
+    # What is inherited is of the product it is inherited from.
+    mall = gpu("MI300X").measured["mall"].value
+    assert by_device()["virtual:mi300a"]["mall_gbps"]["value"] == round(mall)
+
+
+@pytest.mark.parametrize(
+    ("product", "roofs"),
+    [
+        ("MI300X", {"hbm", "mall"}),
+        ("MI300A", {"hbm"}),  # its Infinity Cache's roof is what kernels reached
+        ("MI325X", {"mall"}),  # its memory's is the datasheet's
+        ("MI210", {"hbm"}),
+        ("MI100", set()),
+        (None, set()),
+    ],
+)
+def test_which_roofs_the_model_is_built_with(product: str | None, roofs: set[str]) -> None:
+    assert model_roofs(product) == roofs

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any, Literal, get_args
 
-from rocm_perf_lab.arch.load import parse
+from rocm_perf_lab.arch.virtual_data import table
 
 ErrorClass = Literal[
     "launch_bound",
@@ -62,14 +61,9 @@ class ModelErrors:
         return ModelledError(kind, found.words, False, None, None, 0, None, why)
 
 
-def _file(name: str) -> dict[str, Any]:
-    path = resources.files("rocm_perf_lab.arch") / "data" / "virtual" / name
-    return parse(path.read_text(encoding="utf-8"))
-
-
 @cache
 def model_errors() -> ModelErrors:
-    data, device = _file("errors.toml"), _file("timeline.toml")["device"]
+    data, device = table("errors.toml"), table("timeline.toml")["device"]
     return ModelErrors(
         products=tuple(data["validated_products"]),
         launch_floor_ns=device["event_least_ns"]["value"] - device["event_pair_ns"]["value"],

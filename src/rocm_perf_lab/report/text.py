@@ -315,7 +315,8 @@ def _roofline(r: RooflineSummary) -> str:
     text = f"{position}, {', '.join(parts)}" if parts else position
     if r.fraction_of_roof is None:
         return text
-    return f"{text}: {percent(r.fraction_of_roof)} of the roof"
+    itself = ", which the model is built with" if r.roof_of_the_model else ""
+    return f"{text}: {percent(r.fraction_of_roof)} of the roof{itself}"
 
 
 def _pipe(name: str | None) -> str:

@@ -88,6 +88,11 @@ class RooflineSummary(Model):
     bandwidth_ceilings_gbps: dict[str, float] = Field(
         default={}, description="of what lies behind L2: hbm, and mall where there is one"
     )
+    roof_of_the_model: bool = Field(
+        default=False,
+        description="the roof is a number the virtual GPU is built with: the share of it "
+        "compares the model with itself",
+    )
     reason: str | None
 
 

@@ -48,6 +48,14 @@ def specs() -> tuple[DeviceSpec, ...]:
     return tuple(_device(name, entry) for name, entry in _table()["devices"].items())
 
 
+def published(name: str, section: str, key: str) -> dict[str, Any]:
+    """A number of the device's product in arch/data: value, unit, kind, and its source in words."""
+    entry = _table()["devices"][name]
+    arch = _read(_PACKAGE / "arch" / "data" / f"{entry['architecture']}.toml")
+    found: dict[str, Any] = arch["products"][entry["product"]][section][key]
+    return {**found, "source": arch["sources"][found["source"]]}
+
+
 def not_executed() -> dict[str, str]:
     """Names of GPUs that are described but cannot run code, with their architecture."""
     found: dict[str, str] = _table()["not_executed"]

@@ -15,6 +15,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+from rocm_perf_lab.virtual import device_specs
 from rocm_perf_lab.virtual.isa.op import ARCHES
 from rocm_perf_lab.virtual.isa.table import all_ops
 
@@ -33,11 +34,18 @@ def table(path: Path = FILE) -> dict[str, Any]:
 def by_device() -> dict[str, dict[str, dict[str, Any]]]:
     """Every device's parameters, inheritance resolved: name -> {value, unit, kind, source}."""
     tables = table()["devices"]
+    sources = {words: name for name, words in table()["sources"].items()}
+
+    def read(name: str, entry: dict[str, Any]) -> dict[str, Any]:
+        if "arch" not in entry:
+            return entry
+        found = device_specs.published(name, *entry["arch"].split("."))
+        return {**found, "value": round(found["value"]), "source": sources[found["source"]]}
 
     def resolved(name: str) -> dict[str, dict[str, Any]]:
         own = dict(tables[name])
         base = resolved(own.pop("inherits")) if "inherits" in own else {}
-        return {**base, **own}
+        return {**base, **{key: read(name, entry) for key, entry in own.items()}}
 
     return {name: resolved(name) for name in sorted(tables)}
 

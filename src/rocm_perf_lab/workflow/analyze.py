@@ -17,6 +17,7 @@ from rocm_perf_lab.analyze.run_time import where_the_time_goes
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch import load, roofline_csv
 from rocm_perf_lab.arch.gpu import CeilingKind, Gpu
+from rocm_perf_lab.arch.model_roofs import model_roofs
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace import att as att_reader
@@ -134,6 +135,11 @@ def analyze_recording(
     att, att_of = _by_kernel(att, run)
     made = provenance(traces, dominant.agent, gpu, started, host, relative_to, device)
     modelled = made.device.kind == "virtual"
+    own = model_roofs(gpu.product) if gpu and modelled and wanted.ceilings == "measured" else ()
+    if own:
+        built = f"the virtual GPU is built with the ceilings of {' and '.join(sorted(own))}"
+        note = f"{built}: a share of them compares the model with itself"
+        roof = replace(roof, notes=(*roof.notes, note))
     findings = Findings(
         times=times,
         gpu=gpu,
@@ -146,6 +152,7 @@ def analyze_recording(
         att_of=att_of,
         serialised=serialised,
         modelled=modelled,
+        roofs_of_the_model=frozenset(own),
         detailed={name: part for t in traces for name, part in t.detailed.items()},
         sampling_error={n: share for t in traces for n, share in t.sampling_error.items()},
         operators=operator_times(run),

@@ -32,6 +32,7 @@ class Findings:
     att_of: Mapping[str, ThreadTraceFinding]  # by kernel name
     serialised: bool  # times come from counter runs
     modelled: bool  # on a virtual GPU
+    roofs_of_the_model: frozenset[str]  # ceilings that the virtual GPU is built with
     detailed: Mapping[str, float]  # by kernel name: how much of a modelled one was simulated
     sampling_error: Mapping[str, float]  # the same: standard error of its time from that
     operators: tuple[OperatorTime, ...]

@@ -129,7 +129,7 @@ def _kernel(
         stability=_stability(times.stability, findings.modelled),
         resources=_resources(times),
         occupancy=_occupancy(times, judged),
-        roofline=_roofline(roof),
+        roofline=_roofline(roof, findings),
         critical_path=_critical_path(on_graph, findings.serialised),
         bottleneck=_bottleneck(judged),
         detailed_fraction=findings.detailed.get(times.name),
@@ -192,7 +192,7 @@ def _occupancy(times: KernelTimes, judged: KernelAnalysis | None) -> Occupancy:
     return to_occupancy(judged.occupancy)
 
 
-def _roofline(roof: KernelRoofline | None) -> profile.RooflineSummary:
+def _roofline(roof: KernelRoofline | None, findings: Findings) -> profile.RooflineSummary:
     if roof is None:
         return profile.RooflineSummary.unknown(reason="this kernel was not counted")
     fabric = roof.levels.get("fabric")
@@ -200,6 +200,7 @@ def _roofline(roof: KernelRoofline | None) -> profile.RooflineSummary:
         roof,
         compute_roof_type=roof.compute_roof_pipe,
         bandwidth_ceilings_gbps=fabric.ceilings if fabric else {},
+        roof_of_the_model=roof.bound_by in findings.roofs_of_the_model,
     )
 
 
