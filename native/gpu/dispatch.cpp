@@ -52,6 +52,11 @@ struct Dispatcher::Active {
 
 namespace {
 
+void append(Durations::Key& key, std::initializer_list<uint64_t> words) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(words.begin());
+  key.insert(key.end(), bytes, bytes + words.size() * sizeof(uint64_t));
+}
+
 void add(DispatchResult& total, const WorkgroupContext& group) {
   for (uint32_t i = 0; i < group.shape.waves(); ++i) {
     const Wave& wave = *group.waves[i];
@@ -259,23 +264,29 @@ DispatchResult Dispatcher::run_observed(const Launch& launch, DispatchRecorder& 
   return result;
 }
 
-DispatchResult Dispatcher::run_timed(Launch launch) {
-  const std::vector<uint8_t> key = Repeats::key_of(launch);
-  DispatchResult known;
+DispatchResult Dispatcher::run_timed(Launch launch, const ProfileRequest& request, DispatchProfile& profile) {
+  launch.request.timed = true;  // it costs a simulation
+  Durations::Key key = Repeats::key_of(launch);
+  if (request.att) {  // what is kept of waves is large, and few are asked for
+    const DispatchResult result = run_profiled(launch, request, profile);
+    durations_.ran(key);
+    return result;
+  }
+  append(key, {uint64_t{request.counters}, request.only_count, reinterpret_cast<uint64_t>(request.only),
+               request.detailed_steps});
+  Durations::Known known;
   const bool settled = durations_.settled(key, known);
   // A kernel that reads the clock never repeats itself.
   const Repeats::Plan plan = launch.program->reads_clock() ? Repeats::Plan::Run : repeats_.plan(launch, settled);
   if (plan == Repeats::Plan::Skip) {
     durations_.ran(key);
-    return known;
+    profile = std::move(known.profile);
+    return known.result;
   }
   if (plan == Repeats::Plan::Watch) launch.footprint = std::make_shared<Footprint>(launch.memory);
-  DispatchProfile profile;
-  ProfileRequest request{};
-  request.timing = true;
   const DispatchResult result = run_profiled(launch, request, profile);
   if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
-  if (result.ok) durations_.simulated(key, result);
+  if (result.ok) durations_.simulated(key, {result, profile});
   return result;
 }
 

@@ -21,8 +21,8 @@ class Dispatcher {
   // The same with the models watching: every workgroup on this thread, in order, so that the
   // profile is the same whatever the host.
   DispatchResult run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile);
-  // The same for its duration alone, which is remembered for launches that come again (durations.h).
-  DispatchResult run_timed(Launch launch);
+  // The same, or what is remembered of a launch that came before (durations.h) and would change nothing.
+  DispatchResult run_timed(Launch launch, const ProfileRequest& request, DispatchProfile& profile);
   void flush_caches();
   void streamed(uint64_t at, uint64_t bytes);
   void move(uint64_t at, uint64_t bytes, bool here);

@@ -1,12 +1,21 @@
 #include "durations.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace gpu {
 namespace {
 
-constexpr size_t kEntries = 4096;
+constexpr size_t kEntries = 4096, kEntriesWithCounters = 64;
 constexpr double kAgree = 0.005;
+
+// Times may differ a little, as a sampled cache makes them; counters may not.
+bool agree(const DispatchProfile& then, const DispatchProfile& now) {
+  const double before = double(then.duration_ns), after = double(now.duration_ns);
+  return after >= before * (1 - kAgree) && after <= before * (1 + kAgree) &&
+         std::equal(then.counters.begin(), then.counters.end(), now.counters.begin(), now.counters.end(),
+                    [](const CounterValue& a, const CounterValue& b) { return a.value == b.value; });
+}
 
 uint64_t digest(const void* at, size_t bytes) {
   return std::hash<std::string_view>{}({static_cast<const char*>(at), bytes});
@@ -20,7 +29,7 @@ std::string Durations::pair_of(uint64_t before, const Key& key) {
   return pair;
 }
 
-bool Durations::settled(const Key& key, DispatchResult& known) const {
+bool Durations::settled(const Key& key, Known& known) const {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(pair_of(before_, key));
   if (found == entries_.end() || !found->second.settled) return false;
@@ -28,14 +37,13 @@ bool Durations::settled(const Key& key, DispatchResult& known) const {
   return true;
 }
 
-void Durations::simulated(const Key& key, const DispatchResult& result) {
+void Durations::simulated(const Key& key, const Known& known) {
   std::lock_guard lock(mutex_);
-  if (entries_.size() >= kEntries) entries_.clear();
+  if (entries_.size() >= (known.profile.counters.empty() ? kEntries : kEntriesWithCounters)) entries_.clear();
   auto [at, fresh] = entries_.try_emplace(pair_of(before_, key));
   Entry& entry = at->second;
-  const double then = double(entry.last.duration_ns), now = double(result.duration_ns);
-  entry.settled = !fresh && now >= then * (1 - kAgree) && now <= then * (1 + kAgree);
-  entry.last = result;
+  entry.settled = !fresh && agree(entry.last.profile, known.profile);
+  entry.last = known;
   before_ = digest(key.data(), key.size());
 }
 

@@ -1,7 +1,7 @@
-// Modelled durations of launches that come again. How long one takes depends on what the caches
-// hold, hence on what ran before it: in a loop that settles after a few rounds. When two simulations
-// of a launch after the same predecessor agree, the state it leaves is the one it found, and neither
-// need be simulated again while the launch repeats.
+// What the model says of launches that come again: how long they take, and their counters where those
+// are wanted. Both depend on what the caches hold, hence on what ran before: in a loop that settles after
+// a few rounds. When two simulations of a launch after the same predecessor agree, the state it leaves
+// is the one it found, and neither need be simulated again while the launch repeats.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,20 @@
 #include <vector>
 
 #include "gpu.h"
+#include "model/dispatch_profile.h"
 
 namespace gpu {
 
 class Durations {
  public:
   using Key = std::vector<uint8_t>;
-  // Whether the launch takes, after what ran last, a time that is known.
-  bool settled(const Key& key, DispatchResult& known) const;
-  void simulated(const Key& key, const DispatchResult& result);
+  struct Known {
+    DispatchResult result;
+    DispatchProfile profile;
+  };
+  // Whether it is known what the model says of the launch after what ran last.
+  bool settled(const Key& key, Known& known) const;
+  void simulated(const Key& key, const Known& known);
   void ran(const Key& key);  // as known
   // What launches took is not what they will take.
   void forget();
@@ -28,7 +33,7 @@ class Durations {
 
  private:
   struct Entry {
-    DispatchResult last;
+    Known last;
     bool settled = false;
   };
   static std::string pair_of(uint64_t before, const Key& key);

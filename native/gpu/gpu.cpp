@@ -33,14 +33,14 @@ class VirtualGpu final : public Gpu {
     if (!prepared(launch, request, refusal)) return refusal;
     const rocm_perf_profiler* tool = profiler();
     ProfileRequest what = tool ? wanted_by(*tool, request, launch.kernel->name) : ProfileRequest{};
-    if (!anything(what))
-      return request.timed ? dispatcher_.run_timed(std::move(launch)) : dispatcher_.run(std::move(launch));
+    const bool watched = anything(what);
     what.timing |= request.timed;
+    if (!anything(what)) return dispatcher_.run(std::move(launch));
     const std::shared_ptr<CodeObject> object = launch.object;  // keeps the kernel's name
     const std::string& kernel = launch.kernel->name;
     DispatchProfile profile;
-    DispatchResult result = dispatcher_.run_profiled(std::move(launch), what, profile);
-    tell(*tool, request, kernel, result, profile);
+    DispatchResult result = dispatcher_.run_timed(std::move(launch), what, profile);
+    if (watched) tell(*tool, request, kernel, result, profile);
     return result;
   }
 

@@ -18,6 +18,7 @@ from support.virtual_profile import (
     need_profiler,
     profile,
     query,
+    standin,
 )
 
 PRINTS = r"""
@@ -25,6 +26,42 @@ PRINTS = r"""
 __global__ void prints() { printf("%d %d\n", int(blockIdx.x), int(threadIdx.x)); }
 int main() {
   prints<<<20, 128>>>();
+  return hipDeviceSynchronize();
+}
+"""
+
+# The same launch often, alone and by turns, in place, and with its input changed half way.
+LOOPS = r"""
+#include <hip/hip_runtime.h>
+constexpr int kCount = 1 << 16;
+__global__ void copy(const float* in, float* out) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  out[i] = in[i];
+}
+__global__ void spread(int* at) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  at[i] = i * 97 % kCount;
+}
+__global__ void gather(const int* at, const float* in, float* out) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  out[i] = in[at[i]];
+}
+__global__ void increment(int* data) { data[blockIdx.x * 256 + threadIdx.x] += 1; }
+int main() {
+  float *a, *b;
+  int* at;
+  (void)hipMalloc(&a, kCount * 4);
+  (void)hipMalloc(&b, kCount * 4);
+  (void)hipMalloc(&at, kCount * 4);
+  (void)hipMemset(a, 0, kCount * 4), (void)hipMemset(at, 0, kCount * 4);
+  for (int i = 0; i < 12; ++i) copy<<<kCount / 256, 256>>>(a, b);
+  for (int i = 0; i < 12; ++i) {
+    gather<<<kCount / 256, 256>>>(at, a, b);
+    copy<<<kCount / 256, 256>>>(b, a);
+  }
+  for (int i = 0; i < 4; ++i) increment<<<kCount / 256, 256>>>(at);
+  spread<<<kCount / 256, 256>>>(at);
+  for (int i = 0; i < 4; ++i) gather<<<kCount / 256, 256>>>(at, a, b);
   return hipDeviceSynchronize();
 }
 """
@@ -45,6 +82,32 @@ def test_kernels_of_known_bottleneck_get_their_verdicts(tmp_path: Path) -> None:
     found = {k["kernel"].partition("(")[0]: k["bottleneck"] for k in kernels}
     found.pop("__amd_rocclr_fillBufferAligned")  # the runtime's, for hipMemset
     assert found == VERDICTS
+
+
+def test_launches_that_are_not_run_again_have_the_times_and_counters_they_would_have(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "loops.cpp"
+    source.write_text(LOOPS)
+    program = build(source, tmp_path)
+    rows = {}
+    for repeats in ("", "run"):
+        out = tmp_path / f"out{repeats}"
+        standin(
+            *("--pmc", "SQ_WAVES", "TCC_HIT_sum", "SQ_WAVE_CYCLES", "--kernel-trace"),
+            *("-d", out, "--", program),
+            cwd=tmp_path,
+            env={"ROCM_PERF_VIRTUAL_REPEATS": repeats},
+        )
+        (path,) = databases(out)
+        rows[repeats] = (
+            query(path, "SELECT name, end - start FROM kernels ORDER BY start"),
+            query(path, "SELECT dispatch_id, counter_name, value FROM counters_collection"),
+        )
+    times, counters = rows[""]
+    assert len([name for name, _ in times if name.startswith(("copy", "gather", "incr"))]) == 44
+    assert len({value for _, name, value in counters if name == "TCC_HIT_sum"}) > 3
+    assert (times, sorted(counters)) == (rows["run"][0], sorted(rows["run"][1]))
 
 
 def test_a_thousand_empty_launches_are_launch_bound(tmp_path: Path) -> None:
