@@ -52,11 +52,6 @@ struct Dispatcher::Active {
 
 namespace {
 
-void append(Durations::Key& key, std::initializer_list<uint64_t> words) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(words.begin());
-  key.insert(key.end(), bytes, bytes + words.size() * sizeof(uint64_t));
-}
-
 void add(DispatchResult& total, const WorkgroupContext& group) {
   for (uint32_t i = 0; i < group.shape.waves(); ++i) {
     const Wave& wave = *group.waves[i];
@@ -272,8 +267,11 @@ DispatchResult Dispatcher::run_timed(Launch launch, const ProfileRequest& reques
     durations_.ran(key);
     return result;
   }
-  append(key, {uint64_t{request.counters}, request.only_count, reinterpret_cast<uint64_t>(request.only),
-               request.detailed_steps});
+  // Another kind of profile is another thing to remember.
+  append(key, request.counters);
+  append(key, request.only_count);
+  append(key, request.only);
+  append(key, request.detailed_steps);
   Durations::Known known;
   const bool settled = durations_.settled(key, known);
   // A kernel that reads the clock never repeats itself.

@@ -36,12 +36,6 @@ bool device_only(const Range& range) {
 
 std::atomic<bool> told{false};  // once in a process, however many GPUs it has
 
-template <class T>
-void append(std::vector<uint8_t>& to, const T& value) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-  to.insert(to.end(), bytes, bytes + sizeof value);
-}
-
 }  // namespace
 
 Repeats::Repeats() {

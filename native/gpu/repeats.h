@@ -14,6 +14,13 @@
 
 namespace gpu {
 
+// A value as part of a key.
+template <class T>
+void append(std::vector<uint8_t>& key, const T& value) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+  key.insert(key.end(), bytes, bytes + sizeof value);
+}
+
 class Repeats {
  public:
   Repeats();

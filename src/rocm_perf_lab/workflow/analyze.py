@@ -12,7 +12,7 @@ import numpy as np
 from rocm_perf_lab.analyze import counters, graph, runtime, thread_trace
 from rocm_perf_lab.analyze.evidence import analyze_kernels
 from rocm_perf_lab.analyze.operators import operator_times
-from rocm_perf_lab.analyze.roofline import roofline
+from rocm_perf_lab.analyze.roofline import RooflineFinding, roofline
 from rocm_perf_lab.analyze.run_time import where_the_time_goes
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch import load, roofline_csv
@@ -135,7 +135,7 @@ def analyze_recording(
     att, att_of = _by_kernel(att, run)
     made = provenance(traces, dominant.agent, gpu, started, host, relative_to, device)
     modelled = made.device.kind == "virtual"
-    own = model_roofs(gpu.product) if gpu and modelled and wanted.ceilings == "measured" else ()
+    own = _roofs_of_the_model(roof) if modelled else frozenset()
     if own:
         built = f"the virtual GPU is built with the ceilings of {' and '.join(sorted(own))}"
         note = f"{built}: a share of them compares the model with itself"
@@ -152,13 +152,17 @@ def analyze_recording(
         att_of=att_of,
         serialised=serialised,
         modelled=modelled,
-        roofs_of_the_model=frozenset(own),
+        roofs_of_the_model=own,
         detailed={name: part for t in traces for name, part in t.detailed.items()},
         sampling_error={n: share for t in traces for n, share in t.sampling_error.items()},
         operators=operator_times(run),
         notes=_notes(traces, recording, times, [*notes, *gpu_notes], serialised),
     )
     return to_documents(findings, made)
+
+
+def _roofs_of_the_model(roof: RooflineFinding) -> frozenset[str]:
+    return model_roofs(roof.product) if roof.ceilings_wanted == "measured" else frozenset()
 
 
 def dominant_by(
