@@ -17,7 +17,7 @@ KERNELS = (
     "early_return uneven_rounds return_after_lds"
 ).split()
 RUNTIME = (
-    "life_time signals handlers barriers memory copies virtual_memory loader damaged"
+    "life_time signals handlers barriers doorbells memory copies virtual_memory loader damaged"
 ).split()  # fmt: skip
 AMD_HIP = ["/usr/lib/x86_64-linux-gnu/libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so.5"]
 DEVICES = {"gfx942": "virtual:mi300x", "gfx90a": "virtual:mi250x"}
@@ -59,6 +59,10 @@ def test_memory_keeps_its_laws(built: Path) -> None:
 def test_runtime(case: str, built: Path, objects: Path) -> None:
     words = [code_object(objects)] if case in ("loader", "damaged") else []
     passes(run(built / "hsa_runtime", case, *words))
+
+
+def test_a_doorbell_hands_packets_over_at_a_time_of_the_host_s(built: Path) -> None:
+    passes(run(built / "hsa_runtime", "doorbells", ROCM_PERF_VIRTUAL_TIMING="model"))
 
 
 @pytest.mark.parametrize("version", [4, 5, 6])

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "device_clock.h"
 #include "queues.h"
@@ -65,19 +66,20 @@ class HardwareQueue final : public Queue {
   void process() {
     uint64_t seen = 0;
     while (!stopping_) {
-      Packet& packet = slot_at(read_index().load(std::memory_order_relaxed));
+      const uint64_t index = read_index().load(std::memory_order_relaxed);
+      Packet& packet = slot_at(index);
       const uint16_t header = load_header(packet);
-      if (packet_type(header) == HSA_PACKET_TYPE_INVALID) {
+      // A valid header is not enough: the host hands a packet over by the doorbell, at a time of its own.
+      const bool announced = index < rung_index.load(std::memory_order_acquire);
+      if (packet_type(header) == HSA_PACKET_TYPE_INVALID || !announced) {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [&] { return stopping_ || rings_ != seen; });
         seen = rings_;
         continue;
       }
-      Submitted& submission = submitted[read_index().load(std::memory_order_relaxed) & (submitted.size() - 1)];
-      const uint64_t ticket = submission.ticket.exchange(0, std::memory_order_relaxed);
-      now_ = {ticket, submission.ns.load(std::memory_order_relaxed)};
+      now_ = std::exchange(submitted[index & (submitted.size() - 1)], {});
       const bool going = execute(packet, header);
-      if (ticket) lane->done(ticket);
+      if (now_.ticket) lane->done(now_.ticket);
       if (!going) return;
       store_header(packet, HSA_PACKET_TYPE_INVALID);
       read_index().fetch_add(1, std::memory_order_release);
@@ -143,11 +145,11 @@ class HardwareQueue final : public Queue {
     if (now_.ticket) lane->take_turn(now_.ticket);
   }
   // When a dispatch may start: after what the queue did before, and after the host submitted it.
-  uint64_t ready_ns() const { return device_clock::ready_ns(now_.submitted_ns, time_ns_, after_kernel_); }
+  uint64_t ready_ns() const { return device_clock::ready_ns(now_.ns, time_ns_, after_kernel_); }
   // The time of a marker: it needs nothing of the device.
   void mark_time() {
     const uint64_t least = after_kernel_ ? device_clock::least_after_ns(last_marker_ns_) : 0;
-    time_ns_ = std::max({time_ns_, device_clock::ready_ns(now_.submitted_ns, 0, false), least});
+    time_ns_ = std::max({time_ns_, device_clock::ready_ns(now_.ns, 0, false), least});
     last_marker_ns_ = time_ns_;
     after_kernel_ = false;
   }
@@ -244,9 +246,7 @@ class HardwareQueue final : public Queue {
   // Modelled: the end of the last packet, and whether there was a kernel before the next.
   uint64_t time_ns_ = 0, last_marker_ns_ = 0;
   bool after_kernel_ = false;
-  struct {
-    uint64_t ticket, submitted_ns;
-  } now_{};  // of the packet at hand
+  Submitted now_;  // the packet at hand
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

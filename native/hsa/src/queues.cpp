@@ -97,21 +97,33 @@ void destroy_all_queues() {
   }
 }
 
-void ring(Queue& queue, int64_t value) {
-  const uint64_t end = uint64_t(value) + 1, size = queue.submitted.size();
-  const uint64_t begin = queue.rung_index.exchange(end, std::memory_order_relaxed);
-  if (device_clock::modelled() && queue.lane && end - begin <= size) {
+namespace {
+
+// Doorbells of several threads may come late; one that no packet can have stands for all there are.
+void hand_over(Queue& queue, uint64_t end) {
+  std::lock_guard lock(queue.announcing);
+  const uint64_t begin = queue.rung_index.load(std::memory_order_relaxed), size = queue.submitted.size();
+  if (int64_t(end - begin) <= 0) return;
+  if (end - begin > size) end = queue.write_index().load(std::memory_order_acquire);
+  if (device_clock::modelled() && queue.lane) {
     for (uint64_t i = begin; i != end; ++i) {
       const Packet& packet = queue.slot_at(i);
       const bool kernel = packet_type(load_header(packet)) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
       // A packet that only orders the next one is part of its submission.
       const bool counts = kernel || packet.barrier.completion_signal.handle;
       using device_clock::Call;
-      queue.submitted[i & (size - 1)].ns =
-          counts ? device_clock::host_submits(kernel ? Call::Launch : Call::Marker) : device_clock::host_ns();
-      queue.submitted[i & (size - 1)].ticket = queue.lane->submit();
+      queue.submitted[i & (size - 1)] = {
+          counts ? device_clock::host_submits(kernel ? Call::Launch : Call::Marker) : device_clock::host_ns(),
+          queue.lane->submit()};
     }
   }
+  queue.rung_index.store(end, std::memory_order_release);
+}
+
+}  // namespace
+
+void ring(Queue& queue, int64_t value) {
+  hand_over(queue, uint64_t(value) + 1);
   queue.doorbell->value().store(value, std::memory_order_release);
   queue.rung();
 }

@@ -35,9 +35,10 @@ struct Queue {
   std::vector<uint32_t> cu_mask;
   // Of a packet, where time is modelled: when the host handed it over, and its place in the order.
   struct Submitted {
-    std::atomic<uint64_t> ns{0}, ticket{0};
+    uint64_t ns = 0, ticket = 0;
   };
-  std::vector<Submitted> submitted;     // by slot
+  std::vector<Submitted> submitted;     // by slot, of the packets that a doorbell has announced
+  std::mutex announcing;                // programs ring from several threads
   std::atomic<uint64_t> rung_index{0};  // the first packet no doorbell has announced
   std::unique_ptr<Lane> lane;           // of a queue that does the work itself
 
