@@ -37,6 +37,7 @@ inline bool is_hostcall_control(const Range& buffer, uint64_t address) {
   const auto* parts = reinterpret_cast<const uint64_t*>(buffer.base);  // headers, payloads
   return address >= parts[0] && address < parts[1] && (address - parts[0]) % kHeader == kControl;
 }
+inline bool is_hostcall_ready_stack(const Range& buffer, uint64_t address) { return address == buffer.base + 32; }
 inline bool awaits_host(uint64_t control) {
   return __atomic_load_n(reinterpret_cast<const uint32_t*>(control), __ATOMIC_ACQUIRE) & 1;
 }

@@ -287,12 +287,17 @@ WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limit
         return observer ? run_wave_observed(wave, *launch.program, budget, *observer)
                         : run_wave(wave, *launch.program, budget);
       };
-      Stop stop = turn();
-      while (stop == Stop::Fault && retry(wave, launch, memory)) stop = turn();
-      if (stop == Stop::Fault && wave.fault.kind == FaultKind::HostBusy) {
-        stop = ask_host(wave, launch);
-        asked |= stop == Stop::Sleep;
-      }
+      Stop stop;
+      do {
+        stop = turn();
+        while (stop == Stop::Fault && retry(wave, launch, memory)) stop = turn();
+        if (stop == Stop::Fault && wave.fault.kind == FaultKind::HostBusy) {
+          stop = ask_host(wave, launch);
+          asked |= stop == Stop::Sleep;
+        }
+        // Where the models watch, one wave calls the host at a time: else the host could take one wave's
+        // call off the list just when another adds its own, which then tries again.
+      } while (observer && wave.calls_host && (stop == Stop::Budget || stop == Stop::Sleep));
       used += wave.executed - before;
       switch (stop) {
         case Stop::Barrier:

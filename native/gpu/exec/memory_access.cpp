@@ -19,9 +19,13 @@ u8* global_byte(Wave& w, const Inst* i, u64 address, u32 size, bool write, int l
   // Never remembered, so that every access to a hostcall buffer comes by here: a wave does not see that
   // the host is still busy, it stops until the host is not.
   if (GPU_UNLIKELY(r->kind == RangeKind::Hostcall)) {
-    if (!write && is_hostcall_control(*r, address) && awaits_host(address)) {
-      fault(w, i, FaultKind::HostBusy, address, size, lane, write);
-      return nullptr;
+    if (is_hostcall_ready_stack(*r, address)) w.calls_host = true;
+    if (!write && is_hostcall_control(*r, address)) {
+      if (awaits_host(address)) {
+        fault(w, i, FaultKind::HostBusy, address, size, lane, write);
+        return nullptr;
+      }
+      w.calls_host = false;
     }
     return reinterpret_cast<u8*>(address);
   }
