@@ -17,6 +17,7 @@ import pytest
 
 from rocm_perf_lab.device.toolchain import include_dir, runtime_library_dir
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu, run
+from support.native_build import programs as native_programs
 
 PROGRAMS = REPOSITORY / "tests" / "native" / "hip"
 
@@ -62,6 +63,18 @@ def test_events_tell_modelled_time_the_same_on_every_run(folder: Path) -> None:
     assert 4 * shorter < longer + 0.01, "time follows the work"
     assert longer <= together < 1.5 * longer, "two streams run at once"
     assert 0.01 < copied < 0.1
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("modelled_time", 12), ("modelled_order", 3)])
+def test_modelled_time_does_not_depend_on_which_thread_is_faster(
+    folder: Path, name: str, seeds: int
+) -> None:
+    delays = next(native_programs().parent.rglob("libdelays.so"))
+    model = {"ROCM_PERF_VIRTUAL_TIMING": "model"}
+    held_up = [model | {"LD_PRELOAD": str(delays), "DELAYS_SEED": str(i + 1)} for i in range(seeds)]
+    runs = [with_environment(program(folder, name), **each) for each in (model, *held_up)]
+    assert all(done.returncode == 0 for done in runs)
+    assert len({done.stdout for done in runs}) == 1
 
 
 def test_launches_and_modules(folder: Path) -> None:
