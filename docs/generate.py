@@ -30,7 +30,7 @@ from rocm_perf_lab import schema as schema_package  # noqa: E402
 from rocm_perf_lab.arch import load, model_error  # noqa: E402
 from rocm_perf_lab.arch.counters import metric_set  # noqa: E402
 from rocm_perf_lab.cli import main as cli  # noqa: E402
-from rocm_perf_lab.optimize.measure import MODEL_ERROR  # noqa: E402
+from rocm_perf_lab.optimize.measure import CLASSES, error_of_kind  # noqa: E402
 from rocm_perf_lab.schema.common import Document, Model  # noqa: E402
 from rocm_perf_lab.virtual.model_parameters import by_device  # noqa: E402
 
@@ -90,7 +90,7 @@ def model_errors() -> str:
 
 
 def speedup_errors() -> str:
-    found = ((kind, f"{100 * error:.0f} %") for kind, error in MODEL_ERROR.items())
+    found = ((kind, f"{100 * error_of_kind(kind):.0f} %") for kind in CLASSES)
     return rows("kind of change | a modelled gain must exceed, beyond `--min-speedup`", found)
 
 

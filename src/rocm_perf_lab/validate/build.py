@@ -26,10 +26,11 @@ def build(
 ) -> Path:
     """`name`.hip, or what `source` holds, as a program for `device` in `folder`."""
     target = folder / name
-    text = source or resources.files("rocm_perf_lab.validate") / f"{name}.hip"
+    here = resources.files("rocm_perf_lab.validate")
+    text = source or here / f"{name}.hip"
     target_option = f"--offload-arch={architecture_of(device)}"
     hipcc = [sys.executable, "-m", "rocm_perf_lab", "hipcc", target_option]
-    command = [*hipcc, "-O3", str(text), "-o", str(target)]
+    command = [*hipcc, "-O3", "-I", str(here), str(text), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == MissingTool.exit_code:
         raise MissingTool(

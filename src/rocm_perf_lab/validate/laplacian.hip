@@ -5,14 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                       \
-  do {                                                                    \
-    hipError_t status = (call);                                           \
-    if (status != hipSuccess) {                                           \
-      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status)); \
-      std::exit(1);                                                       \
-    }                                                                     \
-  } while (0)
+#include "hip_check.h"
 
 __global__ void __launch_bounds__(256) laplacian(double* out, const double* in, int side, double next, double centre) {
   const int x = threadIdx.x + blockIdx.x * blockDim.x, y = blockIdx.y, z = blockIdx.z;

@@ -11,10 +11,7 @@ _REPEATED = 8  # in a turn, each accumulator
 _TURNS = 16  # more than the least that events show around a launch
 # Two waves on each SIMD, so that neither the loop nor the fetching of code shows.
 _PROGRAM = """
-#include <hip/hip_runtime.h>
-#include <cstdio>
-#include <cstdlib>
-#define CHECK(call) if ((call) != hipSuccess) std::exit(1)
+#include "hip_check.h"
 {kernels}
 template <class Kernel>
 void show(const char* name, Kernel kernel, double clock_ghz) {{

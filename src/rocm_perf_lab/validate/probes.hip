@@ -5,20 +5,11 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "hip_check.h"
 #include "streams.h"
-
-#define CHECK(call)                                                       \
-  do {                                                                    \
-    hipError_t status = (call);                                           \
-    if (status != hipSuccess) {                                           \
-      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status)); \
-      std::exit(1);                                                       \
-    }                                                                     \
-  } while (0)
 
 // Each load's address is the value of the load before: 64 of them a turn, so that the loop is little.
 __global__ void chase(const uint64_t* first, uint64_t* out, int turns) {

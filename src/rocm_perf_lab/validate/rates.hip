@@ -4,16 +4,8 @@
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
-#include <cstdlib>
 
-#define CHECK(call)                                                       \
-  do {                                                                    \
-    hipError_t status = (call);                                           \
-    if (status != hipSuccess) {                                           \
-      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status)); \
-      std::exit(1);                                                       \
-    }                                                                     \
-  } while (0)
+#include "hip_check.h"
 
 // 64 instructions a turn, so that the loop is little, on four results, so that none waits for another.
 #define RATE(name, four, ...)                                                                           \

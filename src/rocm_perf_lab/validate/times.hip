@@ -8,14 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#define CHECK(call)                                                       \
-  do {                                                                    \
-    hipError_t status = (call);                                           \
-    if (status != hipSuccess) {                                           \
-      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status)); \
-      std::exit(1);                                                       \
-    }                                                                     \
-  } while (0)
+#include "hip_check.h"
 
 __global__ void vectoradd(float* a, const float* b, const float* c, int width, int height) {
   int x = blockDim.x * blockIdx.x + threadIdx.x, y = blockDim.y * blockIdx.y + threadIdx.y;
