@@ -108,9 +108,8 @@ def left_out(found: Sequence[Row]) -> list[str]:
 def copies_ns(row: Row, costs: Costs) -> int:
     """A sweep changes its matrices in place, so they are copied from the host before each.
 
-    That the copies are within what was timed is an inference: at 8 nodes and at 1024 the published
-    sweeps are longer than their launches by what two such copies take, as the published times of
-    copies give it.
+    They are between the events in its program (sarchlab/mgpusim, gpu_perf_scripts), and at 8 nodes
+    and at 1024 the published sweeps are longer than their launches by what two such copies take.
     """
     if row.program != "floydwarshall":
         return 0
