@@ -21,7 +21,7 @@ PROBES = REPOSITORY / "src" / "rocm_perf_lab" / "validate"
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_virtual_gpu()
     folder = tmp_path_factory.mktemp("modelled")
-    for name in ("benchmark", "caches", "clocks", "order", "host_memory"):
+    for name in ("benchmark", "caches", "clocks", "order", "host_memory", "sweep"):
         name = f"modelled_{name}"
         hipcc("-O2", "-I", PROGRAMS, "-I", PROBES, PROGRAMS / f"{name}.hip", "-o", folder / name)
     return folder
@@ -91,6 +91,16 @@ def test_the_order_of_streams_decides_what_overlaps(built: Path) -> None:
     assert told["to_device"] * 1000 == pytest.approx(size / rate["H2D"], rel=0.05)
     assert told["on_host"] * 1000 == pytest.approx(size / rate["H2H"], rel=0.05)
     assert told["on_device"] * 1000 == pytest.approx(size / 2 / rate["D2D"], rel=0.4)
+
+
+def test_a_program_reads_what_an_mi300a_was_measured_to_take(built: Path) -> None:
+    """Copies, launches and waits between its events, as floydwarshall and memcopy were timed there
+    (sarchlab/mgpusim, microseconds)."""
+    told = modelled(built / "modelled_sweep", device="virtual:mi300a")
+    measured = {"sweep_8": 38.0, "sweep_32": 81.2, "sweep_128": 286.4}
+    measured |= {"to_device_4": 83.8, "to_host_4": 88.6}
+    for name, microseconds in measured.items():
+        assert told[name][0] == pytest.approx(microseconds, rel=0.08), name
 
 
 def test_the_infinity_cache_holds_what_was_used_last(built: Path) -> None:

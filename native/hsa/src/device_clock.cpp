@@ -124,7 +124,7 @@ uint64_t host_asks() { return advance(own() + cost::between_calls_ns + cost::cal
 
 uint64_t host_submits(Call call) {
   if (in_one_call) return own();
-  const uint64_t whole = call == Call::Launch   ? cost::hipLaunchKernel
+  const uint64_t whole = call == Call::Launch   ? cost::launch_ns
                          : call == Call::Marker ? cost::hipEventRecord
                                                 : cost::hipMemcpyAsync;
   const uint64_t handed_over = own() + cost::between_calls_ns + whole / 2;
@@ -144,8 +144,12 @@ Span dispatch(const void* device, uint32_t device_units, uint64_t ready, uint64_
 
 Span transfer(const gpu::DeviceSpec* spec, const void* device, Way way, uint64_t ready, uint64_t bytes) {
   const uint32_t device_units = spec ? spec->compute_units : 1;
-  const bool host = way == Way::HostToDevice || way == Way::DeviceToHost;
-  const uint64_t start_ns = host ? cost::host_copy_start_ns : cost::copy_start_ns;
+  // The runtime copies within a device by a kernel of its own in the same queue. Here an engine does, and
+  // the signal by which the queue hears of its end takes what starting that kernel does.
+  const uint64_t start_ns = way == Way::HostToDevice     ? cost::host_copy_start_ns
+                            : way == Way::DeviceToHost   ? cost::read_back_start_ns
+                            : way == Way::DeviceToDevice ? 0
+                                                         : cost::copy_start_ns;
   const uint64_t duration =
       start_ns + uint64_t(std::llround(double(bytes) / bytes_per_ns(spec ? spec->name : "", way)));
   std::lock_guard lock(devices_mutex);

@@ -70,6 +70,14 @@ int main(int argc, char** argv) {
     for (int i = 0; i < launches; ++i) fir<<<unsigned(n / 256), 256>>>(out, coefficients, in, history, taps);
   } else if (is("floydwarshall")) {
     int *distance = allocate<int>(n * n), *path = allocate<int>(n * n);
+    // The published distances in a whole sweep; of a few launches one where none becomes shorter, as in most
+    // of a large sweep.
+    if (launches == int(n)) {
+      std::vector<int> weights(n * n);
+      std::srand(1);
+      for (size_t i = 0; i < weights.size(); ++i) weights[i] = i % (n + 1) ? std::rand() % 100 + 1 : 0;
+      CHECK(hipMemcpy(distance, weights.data(), weights.size() * sizeof(int), hipMemcpyHostToDevice));
+    }
     dim3 block(8, 8), grid(unsigned(n / 8), unsigned(n / 8));
     for (int i = 0; i < launches; ++i) floydwarshall<<<grid, block>>>(distance, path, unsigned(n), unsigned(i % int(n)));
   } else {

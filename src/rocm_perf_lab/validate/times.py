@@ -23,6 +23,7 @@ from rocm_perf_lab.virtual.rocprofv3.costs import Costs, costs
 
 DEVICE = "virtual:mi300a"
 WARM = 2  # launches; the last is taken
+WHOLE_SWEEP = 512  # nodes up to which every launch of a sweep is run, and their mean taken
 PROGRAMS = ("vectoradd", "relu", "fir", "floydwarshall")
 COPIES = {"memcopy_h2d": "H2D", "memcopy_d2h": "D2H", "memcopy_d2d": "D2D"}
 NAMES = (*PROGRAMS, *COPIES)
@@ -49,9 +50,14 @@ class Row:
         return self.number**2 if self.program == "floydwarshall" else self.number
 
     @property
+    def whole_sweep(self) -> bool:
+        return self.program == "floydwarshall" and self.number <= WHOLE_SWEEP
+
+    @property
     def arguments(self) -> list[str]:
         taps = re.search(r"taps(\d+)", self.size)
-        return [str(self.number), str(WARM), *([taps[1]] if taps else [])]
+        launches = self.number if self.whole_sweep else WARM
+        return [str(self.number), str(launches), *([taps[1]] if taps else [])]
 
 
 @dataclass(frozen=True)
@@ -105,29 +111,38 @@ def left_out(found: Sequence[Row]) -> list[str]:
     return sorted({row.program for row in found} - {*NAMES})
 
 
-def copies_ns(row: Row, costs: Costs) -> int:
-    """A sweep changes its matrices in place, so they are copied from the host before each.
+def around_sweep_ns(row: Row, costs: Costs) -> int:
+    """What lies between the events around a sweep beside its launches.
 
-    They are between the events in its program (sarchlab/mgpusim, gpu_perf_scripts), and at 8 nodes
-    and at 1024 the published sweeps are longer than their launches by what two such copies take.
+    A sweep changes its two matrices in place, so its program (sarchlab/mgpusim, gpu_perf_scripts)
+    copies them from the host before each, and waits for the device before the second event.
     """
-    if row.program != "floydwarshall":
-        return 0
-    return 2 * costs.copy_ns("H2D", 4 * row.elements)
+    copy = costs.of("hipMemcpyAsync")
+    return (
+        costs.from_event_ns(copy)
+        + 2 * costs.copy_ns("H2D", 4 * row.elements)
+        + costs.after_wait_ns(copy)
+        + costs.after_wait_ns(costs.launch_ns)
+        + costs.after_wait_ns(costs.of("hipEventRecord"))
+    )
 
 
 def by_events(row: Row, kernel_us: float, costs: Costs) -> float:
     """What an event before and one after would be apart."""
-    launches = row.number if row.program == "floydwarshall" else 1
-    gaps = (launches - 1) * costs.between_kernels_ns
-    around = launches * kernel_us + (gaps + copies_ns(row, costs) + costs.event_pair_ns) / 1000
-    return max(costs.event_least_ns / 1000, around)
+    if row.program == "floydwarshall":
+        on_host = costs.between_calls_ns + costs.launch_ns
+        each = max(1000 * kernel_us + costs.between_kernels_ns, on_host)
+        return (around_sweep_ns(row, costs) + row.number * each) / 1000
+    return max(costs.event_least_ns, 1000 * kernel_us + costs.event_pair_ns) / 1000
 
 
 def copied(row: Row, costs: Costs) -> Result:
     """A copy is not simulated: the timeline gives it a start and a rate."""
-    took = costs.copy_ns(COPIES[row.program], row.number << 20)
-    around = max(costs.event_least_ns, took + costs.event_pair_ns)
+    way = COPIES[row.program]
+    took = costs.copy_ns(way, row.number << 20)
+    around = costs.from_event_ns(costs.of("hipMemcpyAsync")) + took
+    if way != "D2D":  # the host waits for it
+        around += costs.after_wait_ns(costs.of("hipEventRecord"))
     return Result(row.program, row.size, row.measured_us, around / 1000, took / 1000, 0)
 
 
@@ -137,8 +152,9 @@ def measure(row: Row, program: Path, folder: Path, costs: Costs) -> Result:
     began = time.perf_counter()
     d = recorded([program, row.program, *row.arguments], DEVICE, folder).dispatches
     seconds = time.perf_counter() - began
-    last = int(d.start_ns.argmax())
-    kernel = int(d.end_ns[last] - d.start_ns[last]) / 1000
+    durations = d.end_ns - d.start_ns
+    taken = durations.mean() if row.whole_sweep else durations[d.start_ns.argmax()]
+    kernel = float(taken) / 1000
     modelled = by_events(row, kernel, costs)
     return Result(row.program, row.size, row.measured_us, modelled, kernel, seconds)
 

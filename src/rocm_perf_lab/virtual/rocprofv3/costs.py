@@ -21,11 +21,13 @@ class Costs:
     event_least_ns: int  # and the least they show around a launch
     signal_ns: int
     wake_up_ns: int
+    launch_ns: int  # of a program that is not traced
     packet_ns: int
     host_function_ns: int
     memory_ns: int
     copy_start_ns: int
-    host_copy_start_ns: int  # of a copy from or to the host
+    host_copy_start_ns: int  # of a copy from the host
+    read_back_start_ns: int  # and to it
     copy_bytes_per_ns: Mapping[str, float]  # H2D, D2H, D2D, H2H, FILL
 
     # Numbers of streams in a database: null streams by device, then those of threads and libraries,
@@ -42,8 +44,17 @@ class Costs:
         return self.of(name) // 2
 
     def copy_ns(self, way: str, size: int) -> int:
-        start = self.host_copy_start_ns if way in ("H2D", "D2H") else self.copy_start_ns
-        return start + round(size / self.copy_bytes_per_ns[way])
+        host = {"H2D": self.host_copy_start_ns, "D2H": self.read_back_start_ns}
+        return host.get(way, self.copy_start_ns) + round(size / self.copy_bytes_per_ns[way])
+
+    def after_wait_ns(self, call_ns: int) -> int:
+        """From the end of work the host waited for to the start of what that call then submits."""
+        return self.wake_up_ns + self.between_calls_ns + call_ns // 2 + self.submit_to_start_ns
+
+    def from_event_ns(self, call_ns: int) -> int:
+        """From the time of an event to the start of what the next call submits."""
+        rest = self.of("hipEventRecord") - self.before_work("hipEventRecord")
+        return rest + self.between_calls_ns + call_ns // 2
 
 
 @cache
