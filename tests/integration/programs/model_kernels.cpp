@@ -6,16 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "hip_check.h"
 #include "streams.h"
-
-#define CHECK(call)                                                       \
-  do {                                                                    \
-    hipError_t status = (call);                                           \
-    if (status != hipSuccess) {                                           \
-      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status)); \
-      std::exit(1);                                                       \
-    }                                                                     \
-  } while (0)
 
 __global__ void chase(const unsigned* next, unsigned* out, int steps) {
   unsigned at = threadIdx.x;
