@@ -16,7 +16,7 @@ from support.hip_build import hipcc, need_compiler, need_virtual_gpu, run
 # Stands for AMD's: one function that tells which GPU it was told to be.
 STAND_IN = """
 extern "C" {
-__attribute__((device)) extern const __attribute__((address_space(4))) int __oclc_ISA_version;
+__attribute__((constant)) extern const int __oclc_ISA_version;
 __attribute__((device, visibility("protected"))) float __ocml_sin_f32(float x) {
   return x + __oclc_ISA_version;
 }

@@ -154,14 +154,18 @@ def check_all(isa: str, tmp_path: Path) -> tuple[Counter[tuple[str, str]], list[
 
 
 # Which forms exist is LLVM's word, and differs a little between its versions.
-PAGE_LLVM = "19"
+PAGE_LLVM = "22"
 
 
 def llvm_version() -> str | None:
     command = assembler()
     if command is None:
         return None
-    said = subprocess.run([command[0], "--version"], capture_output=True, text=True, check=False)
+    # Of clang and of ziglang's, which ends before its options; llvm-mc has none before --version.
+    program = command[
+        : next(n for n, word in enumerate(command) if word.startswith("-") and word != "-m")
+    ]
+    said = subprocess.run([*program, "--version"], capture_output=True, text=True, check=False)
     return said.stdout.partition("version ")[2].partition(".")[0]
 
 
@@ -199,7 +203,8 @@ def page(counts: dict[str, Counter[tuple[str, str]]]) -> str:
             "`v_ldexp_f16`, the signs of `v_dot2c_f32_f16`, and clamp of carries, of 24-bit products, of shifts",
             "and of `v_sad_hi_u8`, `v_qsad` and `v_mqsad`; clamp of other integers is checked against exact sums",
             "and products. Half-precision results keep their denormals in every mode, where hardware would",
-            "flush them if MODE asked; no compiler asks.",
+            "flush them if MODE asked; no compiler asks. The signs of `v_pk_fmac_f16` with SDWA or DPP, forms that",
+            "assemblers know from LLVM 21 on, are taken to be its lower half's, as of any half-precision source.",
             "",
         ]
     )

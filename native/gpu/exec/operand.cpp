@@ -119,7 +119,9 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
     else GPU_LANES room[l] = (p[l] << up) >> down;
     p = room;
   }
-  if (mod == Mod::Packed16 || mod == Mod::PackedF16) {
+  // The selects of VOP3P; v_pk_fmac_f16 has those of SDWA, or none, and its signs are a half's.
+  const bool packed = !is_sdwa(i->format) && !is_dpp(i->format);
+  if (packed && (mod == Mod::Packed16 || mod == Mod::PackedF16)) {
     if (s.sel == 2 && !s.neg && !s.neg_hi) return p;
     const u32 flip = mod == Mod::PackedF16 ? (s.neg ? 0x8000u : 0u) | (s.neg_hi ? 0x80000000u : 0u) : 0u;
     const int lo = s.sel & 1 ? 16 : 0, hi = s.sel & 2 ? 16 : 0;
@@ -150,7 +152,7 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
     p = room;
   }
   if (s.neg || s.abs) {
-    const u32 sign = mod == Mod::F16 ? 0x8000u : 0x80000000u;
+    const u32 sign = mod == Mod::F16 || mod == Mod::PackedF16 ? 0x8000u : 0x80000000u;
     const u32 clear = s.abs ? sign : 0, flip = s.neg ? sign : 0;
     const int top = mod == Mod::F64 ? 64 : 0;
     if (rows == 2 && p != room) memcpy(room, p, 512);

@@ -77,7 +77,7 @@ _VOP2 = """
 57 v_dot4c_i32_i8 i32: b32 b32 :: i32(dot4_i8(a, b, c)) :: old nosdwa sat=sat_i32(dot4_i8(a,b,c))
 58 v_dot8c_i32_i4 i32: b32 b32 :: i32(dot8_i4(a, b, c)) :: old nosdwa sat=sat_i32(dot8_i4(a,b,c))
 59 v_fmac_f32 f32: f32 f32 :: __builtin_fmaf(a, b, c) :: old
-60 v_pk_fmac_f16 f16dx2: f16dx2 f16dx2 :: fma_f16(a, b, c) :: old nodpp novop3
+60 v_pk_fmac_f16 f16dx2: f16dx2 f16dx2 :: fma_f16(a, b, c) :: old novop3
 61 v_xnor_b32 b32: b32 b32 :: ~(a ^ b)
 """
 
