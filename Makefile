@@ -1,29 +1,30 @@
-# Everything a fresh machine needs is installed here, into .venv.
+# Everything a fresh machine needs is installed here, into .venv: the versions of requirements/, with
+# which everything was tried. LOCKED=no takes the newest that pyproject.toml allows (`make test-latest`).
 PYTHON ?= python3
 VENV   := .venv
+LOCKED := yes
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+PIP    := $(BIN)/python -m pip install --quiet
 CXX_FILES := find native -name '*.cpp' -o -name '*.h' -o -name '*.c'
 
-.PHONY: demo test test-all sanitize lint tidy format clean setup native toolchain triton docs docs-tools tidy-tools release release-check
+.PHONY: demo test test-latest test-all sanitize lint tidy format clean setup native triton docs docs-tools lock release release-check
 
 setup: native
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml requirements/test.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet 'scikit-build-core>=0.10' 'cmake>=3.21' 'ninja>=1.11'
-	command -v c++ >/dev/null || command -v clang++ >/dev/null || $(BIN)/python -m pip install --quiet 'ziglang>=0.13'
-	$(BIN)/python -m pip install --quiet -e '.[dev,fast]'
+ifeq ($(LOCKED),yes)
+	$(PIP) --require-hashes -r requirements/test.txt
+	$(PIP) --no-deps --no-build-isolation -e .
+else
+	$(PIP) --upgrade --upgrade-strategy eager -e '.[dev,fast,toolchain]'
+endif
 	touch $(STAMP)
 
 # The virtual GPU's libraries, incrementally, into build/native/lib.
 native: $(STAMP)
 	$(BIN)/python native/build_backend.py
-
-# A compiler for HIP: ROCm's, a clang with the AMDGPU target, else PyPI's ziglang.
-toolchain: $(STAMP)
-	$(BIN)/python -c 'from rocm_perf_lab.device.toolchain import find_toolchain; find_toolchain()' 2>/dev/null || $(BIN)/python -m pip install --quiet 'ziglang>=0.16,<1'
 
 .PHONY: demo-hello
 demo-hello:
@@ -31,7 +32,7 @@ demo-hello:
 	@echo "      The first time takes some minutes (downloads, a compiler run); later about a minute."
 
 # A fresh machine: set up, build the softmax testbed, profile it on the virtual MI300X.
-demo: demo-hello native toolchain
+demo: demo-hello native
 	mkdir -p build/demo
 	$(BIN)/rocm-perf hipcc -O3 -g examples/softmax.cpp -o build/demo/softmax
 	$(BIN)/rocm-perf profile build/demo/softmax --att --device virtual --out build/demo/profile
@@ -44,33 +45,59 @@ lint: $(STAMP)
 
 # Checks that find faults in the C++ (.clang-tidy), over every file: some minutes. `make test` checks
 # what differs from main.
-tidy: native tidy-tools
+tidy: native
 	$(BIN)/python tools/tidy.py
-
-tidy-tools: $(STAMP)
-	$(BIN)/python -c 'import clang_tidy' 2>/dev/null || $(BIN)/python -m pip install --quiet 'clang-tidy>=23,<24'
 
 # Triton and hip-python, for the tests that run Python GPU programs; skipped where they have no wheel.
 triton: $(STAMP)
-	$(BIN)/python -c 'import sys, importlib.util as u; sys.exit(not (u.find_spec("triton") and u.find_spec("hip")))' 2>/dev/null || $(BIN)/python -m pip install --quiet 'triton>=3.4,<3.10' 'hip-python>=6.4,<11' || true
+ifeq ($(LOCKED),yes)
+	$(PIP) --require-hashes -r requirements/python-gpu.txt || echo "triton or hip-python has no wheel here: their tests are skipped"
+else
+	$(PIP) --upgrade -e '.[dev-python-gpu]' || echo "triton or hip-python has no wheel here: their tests are skipped"
+endif
 
 docs-tools: $(STAMP)
-	$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet -e '.[docs]'
+ifeq ($(LOCKED),yes)
+	$(PIP) --require-hashes -r requirements/docs.txt
+else
+	$(PIP) --upgrade -e '.[docs]'
+endif
 
 # The site, from docs/ into build/site; a warning is an error.
 docs: docs-tools
 	$(BIN)/python docs/generate.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-test: lint native toolchain triton tidy-tools
+# The tests see a machine that nobody prepared: its compilers, LLVM tools and ROCm are not on PATH
+# (tests/support/machine.py), and what builds the native part and HIP programs is PyPI's ziglang.
+FRESH := $(CURDIR)/build/fresh-bin
+test test-all sanitize: export ROCM_PERF_MACHINE_PATH := $(or $(ROCM_PERF_MACHINE_PATH),$(PATH))
+test test-all sanitize: export PATH := $(CURDIR)/$(BIN):$(FRESH)
+test test-all sanitize: export ROCM_PATH := $(FRESH)/no-rocm
+test test-all sanitize: export HIP_PATH :=
+
+$(FRESH):
+	PATH="$$ROCM_PERF_MACHINE_PATH" $(PYTHON) tests/support/machine.py $(FRESH)
+
+test: $(FRESH) lint native triton
 	$(BIN)/python tools/tidy.py --changed
+	$(BIN)/python -m pytest -n 2 -m "compiler and not slow" --compiler system
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: lint native tidy toolchain triton docs-tools
+# The newest versions that the ranges allow, in an environment of their own.
+test-latest:
+	$(MAKE) test VENV=.venv-latest LOCKED=no
+
+test-all: $(FRESH) lint native tidy triton docs-tools
 	$(BIN)/python -m pytest -n 2
 
+# What requirements/ holds, made anew by uv from the ranges in pyproject.toml.
+lock:
+	test -x build/lock/bin/uv || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet 'uv>=0.9,<1'; }
+	$(PYTHON) tools/lock.py build/lock/bin/uv
+
 # The native tests, HIP programs and the soak under AddressSanitizer, UBSan and ThreadSanitizer.
-sanitize: native toolchain
+sanitize: $(FRESH) native
 	$(BIN)/python -m pytest tests/native -m slow -k sanitizers
 
 format: $(STAMP)
@@ -87,4 +114,4 @@ release-check: release
 	$(BIN)/python tools/check_release.py
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-latest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

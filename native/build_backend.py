@@ -13,13 +13,14 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 from scikit_build_core import build as _build
 from scikit_build_core.build import *  # noqa: F403 - the PEP 517 hooks not overridden below
 
 SOURCE = Path(__file__).resolve().parent
-ZIG = "ziglang>=0.13"
+ZIG = "ziglang>=0.16,<0.18"
 
 
 def compilers() -> dict[str, str]:
@@ -80,10 +81,24 @@ def main(args: list[str]) -> int:
         return _build_tree(build_dir, defines, rest)
 
 
+def _compiler() -> str:
+    """What decides which objects can be linked with each other."""
+    if not compilers():
+        return os.environ.get("CXX", "the system's")
+    return f"{sys.executable}: ziglang {metadata.version('ziglang')}"
+
+
 def _build_tree(build_dir: Path, defines: list[str], rest: list[str]) -> int:
     environment = {**os.environ, **compilers()}
     configured = (build_dir / "build.ninja").exists()
-    if defines or not configured:
+    stamp = build_dir / ".compiler"
+    # CMake keeps the compiler it found first, whatever is there now.
+    another = configured and (not stamp.exists() or stamp.read_text() != _compiler())
+    if another:
+        (build_dir / "CMakeCache.txt").unlink(missing_ok=True)
+        shutil.rmtree(build_dir / "CMakeFiles", ignore_errors=True)
+    if defines or not configured or another:
+        stamp.write_text(_compiler())
         configure = [_tool("cmake"), "-S", str(SOURCE), "-B", str(build_dir), "-G", "Ninja"]
         configure += [f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}"] if _tool("ninja") != "ninja" else []
         configure += [f"-DRPL_WERROR={'OFF' if compilers() else 'ON'}"]

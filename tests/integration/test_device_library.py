@@ -13,6 +13,8 @@ from rocm_perf_lab.errors import BadInput, MissingTool
 from support import device_math
 from support.hip_build import hipcc, need_compiler, need_virtual_gpu, run
 
+pytestmark = pytest.mark.compiler
+
 # Stands for AMD's: one function that tells which GPU it was told to be.
 STAND_IN = """
 extern "C" {

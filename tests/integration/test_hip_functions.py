@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from support import hip_functions as listed
+from support import machine
 from support.hip_build import need_compiler
 
 
 def test_every_function_of_the_list_is_there_or_named_as_missing(tmp_path: Path) -> None:
     need_compiler()
-    if shutil.which("g++") is None:
+    if machine.which("g++") is None:
         pytest.skip("no g++: what a plain host compiler takes cannot be tried")
     uses = listed.read()
     assert listed.page(uses, listed.missing(uses, tmp_path)) == listed.PAGE.read_text("utf-8"), (

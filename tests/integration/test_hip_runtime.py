@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.device.toolchain import include_dir, runtime_library_dir
+from support.compilers import native_cc, native_cxx
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu, run
 from support.native_build import programs as native_programs
 
@@ -203,14 +204,14 @@ def test_a_fault_nobody_waits_for_ends_the_program(folder: Path) -> None:
 
 
 def test_a_hook_sees_every_call_with_its_arguments(folder: Path, tmp_path: Path) -> None:
-    compiler = shutil.which("c++") or shutil.which("clang++")
+    compiler = native_cxx()
     if compiler is None:
-        pytest.skip("no host C++ compiler")
+        pytest.skip("no host C++ compiler: make native")
     tool, calls = tmp_path / "tool.so", tmp_path / "calls.txt"
     libraries = runtime_library_dir()
     subprocess.run(
         [
-            *(compiler, "-shared", "-fPIC", f"-I{REPOSITORY / 'native' / 'hip'}"),
+            *(*compiler, "-shared", "-fPIC", f"-I{REPOSITORY / 'native' / 'hip'}"),
             *(str(PROGRAMS / "hook_tool.cpp"), "-o", str(tool)),
             *(f"-L{libraries}", "-Wl,--no-as-needed", "-lamdhip64", f"-Wl,-rpath,{libraries}"),
         ],
@@ -302,16 +303,16 @@ def test_a_cut_image_is_refused(folder: Path, cut: int) -> None:
 def test_the_host_header_needs_no_device_compiler(
     tmp_path: Path, compiler: str, language: str
 ) -> None:
-    found = shutil.which(compiler)
+    found = native_cc() if compiler == "cc" else native_cxx()
     if found is None:
-        pytest.skip(f"{compiler} is not installed")
+        pytest.skip("no host compiler: make native")
     source = tmp_path / ("x.c" if compiler == "cc" else "x.cpp")
     source.write_text(
         "#include <hip/hip_runtime_api.h>\n#include <hip/hiprtc.h>\nint main(void) { return 0; }\n"
     )
     subprocess.run(
         [
-            found,
+            *found,
             f"-std={language}",
             "-Wall",
             "-Wextra",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import rocm_perf_lab
+from support import machine
 from support.hip_build import hipcc, need_virtual_gpu, run
+
+pytestmark = pytest.mark.compiler
 
 PROGRAMS = Path(__file__).parent / "programs"
 INCLUDE = Path(rocm_perf_lab.__file__).parent / "virtual" / "include"
@@ -86,7 +88,7 @@ def test_a_launch_that_prints_prints_every_time(tmp_path: Path) -> None:
 
 
 def test_a_host_compiler_reads_the_small_float_headers(tmp_path: Path) -> None:
-    compiler = shutil.which("g++")
+    compiler = machine.which("g++")
     if compiler is None:
         pytest.skip("no g++")
     source = tmp_path / "host.cpp"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,8 +13,11 @@ from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.device.native import library
 from rocm_perf_lab.device.sources import Sources
 from rocm_perf_lab.trace.library_code import is_library_code, own_place, told
+from support import machine
 from support.cli import rocm_perf
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
+
+pytestmark = pytest.mark.compiler
 
 SOURCES = REPOSITORY / "tests" / "native" / "hip"
 FLAGS = {
@@ -49,8 +51,8 @@ def line_of(text: str, file: str = "inlined.hip") -> str:
 
 
 def symbolizer() -> str:
-    for name in ("llvm-symbolizer-19", "llvm-symbolizer-18", "llvm-symbolizer"):
-        if found := shutil.which(name):
+    for name in (*(f"llvm-symbolizer-{n}" for n in range(30, 17, -1)), "llvm-symbolizer"):
+        if found := machine.which(name):
             return found
     pytest.skip("no llvm-symbolizer")
 

@@ -19,6 +19,8 @@ from rocm_perf_lab.virtual.model_parameters import table
 from support.cli import rocm_perf
 from support.hip_build import need_virtual_gpu
 
+pytestmark = pytest.mark.compiler
+
 
 def test_the_model_is_within_the_documented_bounds(tmp_path: Path) -> None:
     need_virtual_gpu()

@@ -12,7 +12,6 @@ braces. `=~` in place of `=` is a conversion that happens without being asked fo
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -26,6 +25,7 @@ from rocm_perf_lab.device.toolchain import (
     header_flags,
     include_dir,
 )
+from support import machine
 
 TESTS = Path(__file__).resolve().parents[1]
 LIST = TESTS / "hip_functions" / "hip-7.2.txt"
@@ -153,7 +153,7 @@ def commands() -> dict[str, list[str]]:
         "device": [*toolchain.clang, *device_flags(DEFAULT_ARCH), *flags],
         "host": [*toolchain.clang, *HOST_SIDE, *flags],
     }
-    if gxx := shutil.which("g++"):
+    if gxx := machine.which("g++"):
         plain = ["-std=c++17", "-fsyntax-only", "-w", "-fmax-errors=0", "-D__HIP_PLATFORM_AMD__=1"]
         found["plain"] = [gxx, "-x", "c++", *plain, "-isystem", str(include_dir())]
     return found

@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from support.compilers import native_cxx
+
 ROOT = Path(__file__).resolve().parents[2]
 LANES = 64
 STOPS = ("barrier", "end", "fault", "sleep", "budget")
@@ -107,7 +109,7 @@ def _harness() -> Path | None:
         return Path(named)
     build, source = ROOT / "build" / "native", ROOT / "tests" / "native" / "isa_harness.cpp"
     archive, target = build / "librpl_gpu.a", build / "libisa_harness.so"
-    compiler = next((c for c in ("c++", "g++", "clang++") if shutil.which(c)), None)
+    compiler = native_cxx()
     if not archive.exists() or compiler is None:
         return None
     newest = max(archive.stat().st_mtime, source.stat().st_mtime)
@@ -116,9 +118,10 @@ def _harness() -> Path | None:
     fresh = target.with_suffix(f".{os.getpid()}")
     folders = [f"-I{ROOT / 'native' / 'gpu'}", f"-I{build / 'generated'}"]
     command = [
-        compiler,
+        *compiler,
         "-std=c++20",
         "-O1",
+        "-fno-sanitize=undefined",  # zig adds it to what is hardly optimised
         "-fPIC",
         "-shared",
         *folders,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from rocm_perf_lab.virtual.native import find_library_dir
+from support.compilers import native_cxx
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -33,14 +33,14 @@ class Dispatch:
 
 def build_probe(folder: Path) -> Path:
     """tests/native/model_probe.cpp as a tools library, or a skip where nothing can build it."""
-    compiler = shutil.which("c++") or shutil.which("clang++")
+    compiler = native_cxx()
     if compiler is None:
-        pytest.skip("no host C++ compiler for the probe")
+        pytest.skip("no host C++ compiler for the probe: make native")
     target = folder / "libmodel_probe.so"
     source = REPOSITORY / "tests" / "native" / "model_probe.cpp"
     include = REPOSITORY / "native" / "gpu"
-    flags = ["-std=c++20", "-O1", "-shared", "-fPIC", f"-I{include}"]
-    subprocess.run([compiler, *flags, str(source), "-o", str(target), "-ldl"], check=True)
+    flags = ["-std=c++20", "-O1", "-fno-sanitize=undefined", "-shared", "-fPIC", f"-I{include}"]
+    subprocess.run([*compiler, *flags, str(source), "-o", str(target), "-ldl"], check=True)
     return target
 
 

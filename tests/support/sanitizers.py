@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support import machine
 from support.native_build import REPOSITORY, programs
 
 NATIVE = REPOSITORY / "native"
@@ -27,7 +28,7 @@ class Sanitizer:
 
     def preloaded(self) -> dict[str, str]:
         """Variables for a HIP program that was built as usual."""
-        compiler = shutil.which("c++")
+        compiler = machine.which("c++")
         asked = [compiler or "c++", f"-print-file-name={self.library}"]
         found = "" if compiler is None else subprocess.check_output(asked, text=True).strip()
         if not Path(found).is_absolute():

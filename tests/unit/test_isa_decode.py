@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 
 from rocm_perf_lab.virtual.isa.op import Op
 from rocm_perf_lab.virtual.isa.table import all_ops, vop3_code
+from support import machine
 from support.isa_machine import assemble_all, assembler, disassemble, need_library
 
 PER_FORM = 2
@@ -442,9 +442,10 @@ def test_whole_compiled_kernels_read_as_llvm_objdump_reads_them(isa: str, tmp_pa
     versions = [f"-{n}" for n in range(24, 17, -1)] + [""]
     pair = next(
         (
-            (f"clang{v}", f"llvm-objdump{v}")
+            (clang, objdump)
             for v in versions
-            if shutil.which(f"clang{v}") and shutil.which(f"llvm-objdump{v}")
+            if (clang := machine.which(f"clang{v}"))
+            and (objdump := machine.which(f"llvm-objdump{v}"))
         ),
         None,
     )

@@ -29,6 +29,8 @@ from support.isa_forms import (
 )
 from support.isa_machine import LANES, ROOT, Machine, assemble_all, assembler, lanes_of
 
+pytestmark = pytest.mark.compiler
+
 END = bytes.fromhex("000081bf")  # s_endpgm
 VCC, SDST, CARRY, MASK = 106, 20, 24, 40
 PICKED = 0x9F3C_55AA_0FF0_C3A5  # vcc and the mask operands

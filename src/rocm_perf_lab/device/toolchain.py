@@ -72,8 +72,8 @@ def cache_dir() -> Path:
 
 
 def real_hipcc() -> Path | None:
-    """AMD's hipcc, never our own shim."""
-    roots = [os.environ.get("HIP_PATH"), os.environ.get("ROCM_PATH"), "/opt/rocm"]
+    """AMD's hipcc, never our own shim. Where ROCM_PATH says where ROCm is, it is nowhere else."""
+    roots = [os.environ.get("HIP_PATH"), os.environ.get("ROCM_PATH") or "/opt/rocm"]
     candidates = [Path(root) / "bin" / "hipcc" for root in roots if root]
     candidates += [Path(folder) / "hipcc" for folder in os.get_exec_path()]
     return next((path for path in candidates if _is_program(path) and not _is_shim(path)), None)
@@ -96,13 +96,13 @@ def find_toolchain() -> Toolchain:
     """The system's clang, else ziglang. Raises MissingTool with what to install."""
     wanted = os.environ.get("ROCM_PERF_TOOLCHAIN", "")
     if wanted not in ("", "rocm", "clang", "ziglang"):
-        found = _from_clang(Path(wanted))
+        found = from_clang(Path(wanted))
         if found is None:
             raise MissingTool(f"ROCM_PERF_TOOLCHAIN: {wanted} is not a usable clang", INSTALL_HINT)
         return found
     if wanted != "ziglang":
         for path in _clangs():
-            if found := _from_clang(path):
+            if found := from_clang(path):
                 return found
     if wanted != "clang" and (found := _from_ziglang()):
         return found
@@ -123,7 +123,8 @@ def _clangs() -> Iterator[Path]:
             yield numbered[number]
 
 
-def _from_clang(path: Path) -> Toolchain | None:
+def from_clang(path: Path) -> Toolchain | None:
+    """The toolchain around one clang; None where it is too old, has no AMDGPU target or no lld."""
     text = _output([str(path), "--version"])
     match = re.search(r"clang version (\d+)", text)
     if match is None or int(match[1]) < OLDEST_CLANG:
@@ -131,7 +132,8 @@ def _from_clang(path: Path) -> Toolchain | None:
     if "amdgcn" not in _output([str(path), "--print-targets"]):
         return None
     home = path.resolve().parent
-    names = [home / "ld.lld", *(Path(d) / f"ld.lld-{match[1]}" for d in os.get_exec_path())]
+    folders = [path.parent, *map(Path, os.get_exec_path())]
+    names = [home / "ld.lld", *(folder / f"ld.lld-{match[1]}" for folder in folders)]
     lld = next((name for name in names if _is_program(name)), None)
     lld = lld or (Path(found) if (found := shutil.which("ld.lld")) else None)
     if lld is None:
