@@ -13,6 +13,7 @@ import typer
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import KeptRuns, KernelRegex
 from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.cli.streams import announce
 from rocm_perf_lab.collect import run_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -89,6 +90,7 @@ def compare(
             min_speedup=min_speedup,
             confidence=confidence,
             tell=tell,
+            say=announce,
         )
     wanted = Format.json if json else format
     if wanted is Format.json:

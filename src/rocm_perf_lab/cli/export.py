@@ -11,6 +11,7 @@ import typer
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import KeptRuns, RunOrTraces, ThreadTraces
 from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.cli.streams import announce
 from rocm_perf_lab.collect import run_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -54,7 +55,7 @@ def export(
     from rocm_perf_lab.workflow.load import open_run
 
     with progress() as tell:
-        opened = open_run(run or [], runs, tuple(att or ()), tell)
+        opened = open_run(run or [], runs, tuple(att or ()), tell, announce)
         path = out or Path(f"{opened.name}{FORMATS[format.value]}")
         write(opened, format.value, path, tell)
     print(path)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from rocm_perf_lab.cli.streams import say
+from rocm_perf_lab.cli.streams import announce
 from rocm_perf_lab.errors import plain
 
 Tell = Callable[[str], None]
@@ -89,4 +89,4 @@ def progress(quiet: bool = False) -> Iterator[Tell]:
         with console.status(line):
             yield line.tell
     else:
-        yield lambda text: say(f"rocm-perf: {plain(text)}")
+        yield announce

@@ -12,13 +12,14 @@ from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import KeptRuns, RunOrTraces, ThreadTraces
 from rocm_perf_lab.cli.output import write_page
 from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.cli.streams import announce
 from rocm_perf_lab.collect import run_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EXAMPLES = examples(
     "rocm-perf report                         the latest run, as report.html",
-    "rocm-perf report softmax --open          a kept run by a part of its name",
+    "rocm-perf report softmax --open          a kept run by its program's name",
     "rocm-perf report out_results.db --out softmax.html",
 )
 
@@ -42,7 +43,7 @@ def report(
     from rocm_perf_lab.workflow.report import report_html
 
     with progress() as tell:
-        opened = open_run(run or [], runs, tuple(att or ()), tell)
+        opened = open_run(run or [], runs, tuple(att or ()), tell, announce)
         tell("writing the page")
         write_page(out, report_html(opened.documents, opened.folder))
     print(out)

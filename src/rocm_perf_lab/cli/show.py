@@ -10,13 +10,14 @@ import typer
 
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import KeptRuns, ProfileJson
+from rocm_perf_lab.cli.streams import announce
 from rocm_perf_lab.collect import run_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 EXAMPLES = examples(
     "rocm-perf show                      the latest run's summary",
-    "rocm-perf show softmax --lines      a run by a part of its name: its hot lines",
+    "rocm-perf show softmax --lines      a run by its program's name: its hot lines",
     "rocm-perf show --path --roofline",
 )
 
@@ -41,7 +42,7 @@ def show(
     from rocm_perf_lab.workflow.load import open_run
     from rocm_perf_lab.workflow.parts import PARTS
 
-    opened = open_run([run] if run else [], runs)
+    opened = open_run([run] if run else [], runs, say=announce)
     asked = {
         "kernels": kernels,
         "roofline": roofline,

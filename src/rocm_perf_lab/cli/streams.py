@@ -9,6 +9,8 @@ import json
 import os
 import sys
 
+from rocm_perf_lab.errors import plain
+
 _DEGRADING = "rocm-perf-degrade"
 # What a terminal that is not Unicode shows instead.
 _PLAIN = {"…": "~", "─": "-", "│": "|", "×": "x", "µ": "u", "–": "-", "→": "->"}
@@ -50,6 +52,11 @@ def say(*lines: str) -> None:
         sys.stderr.flush()
     except OSError:
         give_up(sys.stderr)
+
+
+def announce(text: str) -> None:
+    """A line of ours on stderr, among what else is written there."""
+    say(f"rocm-perf: {plain(text)}")
 
 
 def give_up(stream: io.TextIOBase | object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import re
@@ -14,7 +15,8 @@ from rocm_perf_lab.collect.run_folder import LATEST
 from rocm_perf_lab.errors import BadInput
 
 MAIN_FILE = "profile.json"
-_NAME = re.compile(r"(\d{8}T\d{6}Z)-(.+)")
+# When, the how-manieth of that second, which program: `run_folder` names them.
+_NAME = re.compile(r"(\d{8}T\d{6}Z)(?:\.(\d+))?-(.+)")
 
 
 @dataclass(frozen=True)
@@ -26,32 +28,49 @@ class KeptRun:
     latest: bool
 
 
-def find(name: str | Path | None, root: Path) -> Path:
-    """A run's folder: given as a path, by its name under `root`, or none for the latest."""
-    if name is not None and (Path(name) / MAIN_FILE).is_file():
-        return Path(name)
-    names = [run.name for run in _folders(root)]
-    if name is None or str(name) == LATEST:
-        latest = root / LATEST
-        if (latest / MAIN_FILE).is_file():
-            return latest.resolve()
-        if names:
-            return root / names[-1]
+@dataclass(frozen=True)
+class Found:
+    folder: Path
+    fitting: int = 1  # runs the name fits: this is the newest of them
+
+
+def latest(root: Path) -> Path:
+    """The run that `latest` points to, else the newest."""
+    link = root / LATEST
+    if (link / MAIN_FILE).is_file():
+        return link.resolve()
+    runs = _folders(root)
+    if not runs:
         raise BadInput(f"no run is kept under {root}", hint="make one: rocm-perf profile ./app")
-    if str(name) in names:
-        return root / str(name)
-    if Path(name).exists():
+    return runs[-1]
+
+
+def named(name: str, root: Path) -> Found | None:
+    """The run that is called so; of several runs of one program the newest.
+
+    First whole names count, then what the programs are called, then parts of names: these must
+    all be of one program, for a part that fits two of them means neither.
+    """
+    runs = _folders(root)
+    fitting = [run for run in runs if run.name == name]
+    fitting = fitting or [run for run in runs if _label(run) == name]
+    fitting = fitting or [run for run in runs if name in run.name]
+    if not fitting:
+        return None
+    programs = sorted({_label(run) for run in fitting})
+    if len(programs) > 1:
         raise BadInput(
-            f"{name} is no run folder: it has no {MAIN_FILE}",
-            hint="`rocm-perf runs` lists the runs that are kept",
+            f"{name} means runs of several programs: {', '.join(programs[:10])}",
+            hint="give more of the name; `rocm-perf runs` lists the runs that are kept",
         )
-    matching = [other for other in names if str(name) in other]
-    if len(matching) == 1:
-        return root / matching[0]
-    if matching:
-        raise BadInput(f"{name} means several runs", hint=", ".join(matching[:10]))
-    close = difflib.get_close_matches(str(name), names, n=1)
-    raise BadInput(
+    return Found(fitting[-1], len(fitting))
+
+
+def unknown(name: str, root: Path) -> BadInput:
+    runs = _folders(root)
+    known = {known: None for run in runs for known in (_label(run), run.name)}
+    close = difflib.get_close_matches(name, known, n=1)
+    return BadInput(
         f"no run {name} under {root}",
         hint=f"did you mean {close[0]}?" if close else "`rocm-perf runs` lists them",
     )
@@ -85,28 +104,31 @@ def point_latest(root: Path) -> None:
 
 
 def _folders(root: Path) -> list[Path]:
-    """Only what rocm-perf made: named like a run, not a link, with its main file."""
+    """Only what rocm-perf made: named like a run, not a link, with its main file. Oldest first."""
     if not root.is_dir():
         return []
-    return sorted(
-        p
+    found = {
+        p: match
         for p in root.iterdir()
-        if _NAME.fullmatch(p.name) and not p.is_symlink() and (p / MAIN_FILE).is_file()
-    )
+        if (match := _NAME.fullmatch(p.name)) and not p.is_symlink() and (p / MAIN_FILE).is_file()
+    }
+    return sorted(found, key=lambda p: (found[p][1], int(found[p][2] or 1), found[p][3]))
+
+
+def _label(folder: Path) -> str:
+    match = _NAME.fullmatch(folder.name)
+    return match[3] if match else folder.name
 
 
 def _describe(folder: Path, latest: Path | None) -> KeptRun:
-    match = _NAME.fullmatch(folder.name)
     made = None
-    if match:
-        try:
-            made = datetime.strptime(match[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
-        except ValueError:
-            made = None
+    with contextlib.suppress(ValueError):
+        stamp = folder.name.partition("Z")[0]
+        made = datetime.strptime(stamp, "%Y%m%dT%H%M%S").replace(tzinfo=timezone.utc)
     size = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
     return KeptRun(
         folder=folder,
-        label=match[2] if match else folder.name,
+        label=_label(folder),
         made=made,
         bytes=size,
         latest=latest is not None and folder.resolve() == latest,

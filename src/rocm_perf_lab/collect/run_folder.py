@@ -2,7 +2,8 @@
 
 .rocpd_profile/
   20260131T120000Z-vcopy/   profile.json … trace-1/ counters-1/ att/ logs/
-  latest -> 20260131T120000Z-vcopy
+  20260131T120000Z.2-vcopy/ a second run that ended within that second
+  latest -> 20260131T120000Z.2-vcopy
   .partial-…/               a run in progress; what a killed one left goes with the next run
 """
 
@@ -74,9 +75,9 @@ def label_of(program: str, arguments: Sequence[str] = ()) -> str:
 def _finish(partial: Path, root: Path, label: str) -> Path:
     partial.chmod(0o755 & ~_umask())
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    name = f"{stamp}-{re.sub(r'[^A-Za-z0-9._-]+', '_', label)[:60]}"
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", label)[:60]
     for attempt in range(1, 10_000):
-        final = root / (name if attempt == 1 else f"{name}-{attempt}")
+        final = root / (f"{stamp}-{plain}" if attempt == 1 else f"{stamp}.{attempt}-{plain}")
         if final.exists():
             continue
         # A rename onto an existing non-empty folder fails, so two runs cannot share a name.
@@ -85,7 +86,7 @@ def _finish(partial: Path, root: Path, label: str) -> Path:
         except OSError:
             continue
         return final
-    raise BadInput(f"cannot name a run folder {name} under {root}")
+    raise BadInput(f"cannot name a run folder {stamp}-{plain} under {root}")
 
 
 def _point_latest(root: Path, final: Path) -> list[str]:

@@ -18,6 +18,7 @@ from rocm_perf_lab.trace.sqlite_file import MAGIC, check_regular, reason
 from rocm_perf_lab.trace.trace import Trace
 
 _CHUNK = 1 << 20
+_ELF = b"\x7fELF"
 
 
 def read_traces(paths: Iterable[Path | str]) -> list[Trace]:
@@ -56,7 +57,15 @@ def read_file(path: Path) -> list[Trace]:
     ]
 
 
-def _reader(path: Path) -> Callable[[Path], list[Trace]]:
+def readable(path: Path) -> bool:
+    """Whether a file is of a kind that is read here; what it holds is another question."""
+    try:
+        return path.is_file() and _kind(path) is not None
+    except BadInput:  # nobody may read it
+        return False
+
+
+def _kind(path: Path) -> Callable[[Path], list[Trace]] | None:
     head = _start(path, 512)
     if head.startswith(MAGIC):
         return read_rocpd
@@ -64,6 +73,18 @@ def _reader(path: Path) -> Callable[[Path], list[Trace]]:
         return read_json
     if looks_like_table(_start(path, 1 << 17)):
         return read_csv
+    return None
+
+
+def _reader(path: Path) -> Callable[[Path], list[Trace]]:
+    found = _kind(path)
+    if found is not None:
+        return found
+    if _start(path, 4) == _ELF:
+        raise BadInput(
+            f"{path} is a program, not a trace.",
+            f"Profile it first: rocm-perf profile ./{path.name}",
+        )
     raise BadInput(
         f"{path} is neither a rocpd database nor a JSON trace nor a counter table.",
         "Give rocprofv3's *_results.db, *_results.json or CSV files, or a PyTorch profiler trace.",

@@ -17,7 +17,6 @@ from rocm_perf_lab.analyze.compare import Comparison, Part, Samples, compare, wh
 from rocm_perf_lab.analyze.kernel_class import is_helper
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.analyze.keys import kernel_keys
-from rocm_perf_lab.collect import kept_runs
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema import comparison as schema
 from rocm_perf_lab.schema.common import DeviceInfo, InputFile, Provenance
@@ -28,7 +27,7 @@ from rocm_perf_lab.trace.timings import looks_like_timings, read_timings
 from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.workflow.analyze import Choices, analyze_recording
 from rocm_perf_lab.workflow.inputs import read_inputs
-from rocm_perf_lab.workflow.load import load_documents, timing_traces
+from rocm_perf_lab.workflow.load import load_documents, timing_traces, which_run
 from rocm_perf_lab.workflow.provenance import command_line
 
 Tell = Callable[[str], None]
@@ -55,10 +54,14 @@ def compare_paths(
     min_speedup: float = DEFAULT_MIN_SPEEDUP,
     confidence: float = DEFAULT_CONFIDENCE,
     tell: Tell = lambda _: None,
+    say: Tell = lambda _: None,
 ) -> schema.ComparisonDocument:
-    """`a` is the baseline. Each may be a run, a trace file or folder of them, or timings."""
+    """`a` is the baseline. Each may be a run, a trace file or folder of them, or timings.
+
+    `tell` hears what is going on, `say` what was decided on the way.
+    """
     parsed = [fail_on.parse(rule) for rule in rules]
-    sides = [read_side(side, root, kernel, tell) for side in (a, b)]
+    sides = [read_side(side, root, kernel, tell, say) for side in (a, b)]
     return compare_sides(sides[0], sides[1], parsed, min_speedup, confidence)
 
 
@@ -108,12 +111,14 @@ def compare_sides(
     )
 
 
-def read_side(path: Path | str, root: Path, kernel: str | None, tell: Tell) -> Side:
+def read_side(path: Path | str, root: Path, kernel: str | None, tell: Tell, say: Tell) -> Side:
     here = Path(path)
     if here.is_file() and looks_like_timings(here):
         return _timings(here)
-    if (here / kept_runs.MAIN_FILE).is_file() or not here.exists():
-        return _kept(kept_runs.find(path, root), str(path), kernel, tell)
+    folder = which_run(str(path), root, say)
+    if folder is not None:
+        name = str(path) if here.exists() and folder == here else folder.name
+        return _kept(folder, name, kernel, tell)
     tell(f"reading {path}")
     recording = group(read_inputs([here]))
     documents = analyze_recording(recording, choices=Choices(kernel=kernel))

@@ -8,7 +8,8 @@ from pathlib import Path
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace import att as att_reader
 from rocm_perf_lab.trace.duplicates import by_content
-from rocm_perf_lab.trace.read import read_traces
+from rocm_perf_lab.trace.read import read_traces, readable
+from rocm_perf_lab.trace.timings import looks_like_timings
 from rocm_perf_lab.trace.trace import Trace
 
 # What is looked for in a folder, best first; the first kind that holds a dispatch is taken.
@@ -61,6 +62,13 @@ def _candidates(folder: Path) -> Iterable[list[Path]]:
 def _inside(file: Path, folder: Path) -> bool:
     parts = file.relative_to(folder).parts[:-1]
     return any(part.startswith(_NO_TRACE) for part in parts)
+
+
+def holds_input(path: Path) -> bool:
+    """Whether a path is something to read: a trace, timings, or a folder with traces."""
+    if path.is_dir():
+        return holds_traces(path) or holds_thread_traces(path)
+    return readable(path) or (path.is_file() and looks_like_timings(path))
 
 
 def holds_traces(folder: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from rocm_perf_lab.collect import kept_runs
+from rocm_perf_lab.collect.run_folder import LATEST
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.analysis import AnalysisDocument
 from rocm_perf_lab.schema.common import Document
@@ -22,9 +24,10 @@ from rocm_perf_lab.trace.recording import group
 from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.workflow.analyze import analyze_files
 from rocm_perf_lab.workflow.documents import Documents
-from rocm_perf_lab.workflow.inputs import read_inputs
+from rocm_perf_lab.workflow.inputs import holds_input, read_inputs
 
 D = TypeVar("D", bound=Document)
+Tell = Callable[[str], None]
 
 MOST_BYTES = 1 << 30
 
@@ -40,16 +43,42 @@ def open_run(
     paths: Sequence[str],
     root: Path,
     att: Sequence[Path] = (),
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Tell = lambda _: None,
+    say: Tell = lambda _: None,
 ) -> Opened:
     """A kept run by name or folder, the latest if nothing is named, or traces analysed now."""
     if len(paths) < 2 and not att:
-        here = Path(paths[0]) if paths else None
-        if here is None or (here / kept_runs.MAIN_FILE).is_file() or not here.exists():
-            folder = kept_runs.find(paths[0] if paths else None, root)
+        folder = which_run(paths[0] if paths else None, root, say)
+        if folder is not None:
             return Opened(load_documents(folder), folder, folder.resolve().name)
     found = analyze_files([Path(path) for path in paths], att=att, tell=tell)
     return Opened(found, None, Path((*paths, *map(str, att))[0]).stem)
+
+
+def which_run(name: str | None, root: Path, say: Tell) -> Path | None:
+    """The folder of the run that is meant; None: what is named are traces, to be read now.
+
+    A run's folder, a trace, a folder of traces and whatever is written as a path are what they
+    are. Any other word is a run's name, also where something else lies here under it: the program
+    that was profiled, mostly.
+    """
+    if name is None:
+        return kept_runs.latest(root)
+    here = Path(name)
+    if (here / kept_runs.MAIN_FILE).is_file():
+        return here
+    if here.exists() and (os.sep in name or holds_input(here)):
+        return None
+    if name == LATEST:
+        return kept_runs.latest(root)
+    found = kept_runs.named(name, root)
+    if found is not None:
+        if found.fitting > 1:
+            say(f"{name}: the newest of {found.fitting} runs, {found.folder.name}")
+        return found.folder
+    if here.exists():
+        return None
+    raise kept_runs.unknown(name, root)
 
 
 def timing_runs(opened: Opened) -> tuple[Trace, ...]:
