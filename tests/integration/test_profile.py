@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -28,9 +29,11 @@ def profile(tmp_path: Path) -> Run:
     fake_rocprofv3.install(tools)
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
 
-    def run(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str | Path, stdin: IO[bytes] | int = subprocess.DEVNULL, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         given = ("profile", "--device", "rocm", *arguments)
-        return rocm_perf(*given, cwd=tmp_path, env={"PATH": path, **env})
+        return rocm_perf(*given, cwd=tmp_path, env={"PATH": path, **env}, stdin=stdin)
 
     return run
 
@@ -155,6 +158,65 @@ def test_a_hang_is_stopped(profile: Run, tmp_path: Path) -> None:
     error = complaint(profile(app, "--timeout", "1"), 3)
     assert "app was still running after 1 s and was stopped" in error
     assert "--timeout" in error
+
+
+READS = ('test "$(cat)" = "one two" || exit 9', "echo kernel k 5")
+
+
+def test_every_run_reads_the_whole_standard_input(profile: Run, tmp_path: Path) -> None:
+    app = fake_rocprofv3.program(tmp_path, *READS)
+    (tmp_path / "input").write_text("one two\n")
+    with (tmp_path / "input").open("rb") as file:
+        done = profile(app, "--runs", "2", "--quiet", stdin=file)
+    assert done.returncode == 0, done.stderr
+    with subprocess.Popen(["echo", "one two"], stdout=subprocess.PIPE) as echo:
+        done = profile(app, "--runs", "2", "--quiet", stdin=echo.stdout)
+    assert done.returncode == 0, done.stderr
+    assert "exited with code 9" in complaint(profile(app), 3)
+
+
+def test_an_open_pipe_holds_up_no_program_that_does_not_read(profile: Run, tmp_path: Path) -> None:
+    outlet, inlet = os.pipe()
+    done = profile(fake_rocprofv3.program(tmp_path, "echo kernel k 5"), *QUICK, stdin=outlet)
+    os.close(outlet)
+    os.close(inlet)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("x.cpp", "rocm-perf hipcc -O3 -g x.cpp -o x\n"),
+        ("x.hip", "rocm-perf hipcc -O3 -g x.hip -o x\n"),
+        ("x.c", "rocm-perf hipcc -O3 -g x.c -o x\n"),
+        ("x.cu", "hipify"),
+        ("./sub/x y.cc", "rocm-perf hipcc -O3 -g 'sub/x y.cc' -o 'sub/x y'\n"),
+        ("x.py", "python3 x.py"),
+    ],
+)
+@pytest.mark.parametrize("mode", [0o644, 0o755])
+def test_a_source_file_is_called_one_and_the_command_that_builds_it_named(
+    profile: Run, tmp_path: Path, name: str, advice: str, mode: int
+) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("x")
+    (tmp_path / name).chmod(mode)
+    for done in (profile(name), rocm_perf("run", name, cwd=tmp_path)):
+        said = complaint(done, 3)
+        assert advice in said and "chmod" not in said
+        assert ("Python program" if name == "x.py" else "is a source file") in said
+
+
+def test_a_script_that_names_its_interpreter_is_a_program(profile: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text(f"#!{sys.executable}\nprint('kernel k 5')\n")
+    (tmp_path / "x.py").chmod(0o755)
+    assert profile("./x.py", *QUICK, "--quiet").returncode == 0
+
+
+def test_a_program_nearly_of_that_name_is_named(profile: Run, tmp_path: Path) -> None:
+    fake_rocprofv3.program(tmp_path, "true")
+    assert "did you mean ./app?" in complaint(profile("./ap"), 3)
+    assert "try ./app" in complaint(profile("app"), 3)
 
 
 def test_a_program_that_is_not_there(profile: Run) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 
 def rocm_perf(
@@ -16,6 +16,7 @@ def rocm_perf(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 120,
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "rocm_perf_lab", *map(str, arguments)],
@@ -24,6 +25,7 @@ def rocm_perf(
         capture_output=True,
         text=True,
         timeout=timeout,
+        stdin=stdin,
     )
 
 

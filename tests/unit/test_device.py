@@ -138,9 +138,9 @@ def test_run_takes_options_after_the_program_as_the_programs_own(
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (("./absent",), 3, "no such file"),
-        (("absent-program",), 3, "not on PATH"),
-        (("./text",), 3, "is not a program"),
+        (("./absent",), 3, "./absent was not found"),
+        (("absent-program",), 3, "not found on PATH"),
+        (("./text",), 3, "is not executable"),
         (("--device", "tpu", "/bin/true"), 2, "no device is called tpu"),
         (("./empty",), 3, "cannot be run"),
     ],

@@ -22,6 +22,7 @@ from rocm_perf_lab.autotune.metric import Metric
 from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.autotune.template import Template
 from rocm_perf_lab.collect import process
+from rocm_perf_lab.collect.standard_input import nothing
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, MissingTool, TimedOut
 
@@ -236,15 +237,16 @@ def _run(
 ) -> process.Outcome:
     command = template.fill(place.values)
     try:
-        return process.run(
-            command,
-            log,
-            place.environment,
-            place.recipe.timeout_s,
-            stdin=stdin if stdin is not None and stdin.exists() else None,
-            keep_open=lock,
-            on_start=place.on_start,
-        )
+        with stdin.open("rb") if stdin is not None and stdin.exists() else nothing() as given:
+            return process.run(
+                command,
+                log,
+                place.environment,
+                place.recipe.timeout_s,
+                stdin=given,
+                keep_open=lock,
+                on_start=place.on_start,
+            )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise _Stop("failed", f"cannot run {command[0]}: {reason}") from None

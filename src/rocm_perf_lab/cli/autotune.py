@@ -17,7 +17,7 @@ from rocm_perf_lab.cli.autotune_progress import progress
 from rocm_perf_lab.cli.autotune_triton import run_triton
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Device, Json, Report
-from rocm_perf_lab.cli.streams import say
+from rocm_perf_lab.cli.streams import input_is_not_given_on, say
 from rocm_perf_lab.errors import GateFailed, UsageError, plain, plain_lines
 
 if TYPE_CHECKING:
@@ -214,6 +214,8 @@ def autotune(
         device=device,
         shell=shell,
     )
+    if simulate is None:
+        input_is_not_given_on("autotune")
     with progress(quiet or (simulate is not None and json)) as tell:
         asked = job.make_job(request, tell)
         tuned = tune.tune(asked)

@@ -12,6 +12,7 @@ from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Arguments, Device, Program
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.words import arrange
+from rocm_perf_lab.collect.standard_input import given
 from rocm_perf_lab.errors import BadInput
 
 if TYPE_CHECKING:
@@ -88,18 +89,19 @@ def capture(
     from rocm_perf_lab.replay import capture as work
     from rocm_perf_lab.schema.common import to_json
 
-    options = work.Options(
-        program=program,
-        arguments=tuple(arguments or ()),
-        kernel=kernel,
-        index=index,
-        out=out,
-        max_bytes=work.parse_size(max_size) if max_size is not None else None,
-        timeout_s=timeout,
-        device=device,
-        compress=compress,
-    )
-    with progress() as tell:
+    with given() as stdin, progress() as tell:
+        options = work.Options(
+            program=program,
+            arguments=tuple(arguments or ()),
+            kernel=kernel,
+            index=index,
+            out=out,
+            max_bytes=work.parse_size(max_size) if max_size is not None else None,
+            timeout_s=timeout,
+            device=device,
+            compress=compress,
+            stdin=stdin.for_a_run,
+        )
         made = work.capture_program(options, tell)
     if json:
         sys.stdout.write(to_json(made.manifest))

@@ -11,6 +11,7 @@ import typer
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Arguments, Device, Json, KernelRegex, Policy, Report, Sources
 from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.cli.streams import input_is_not_given_on
 from rocm_perf_lab.cli.words import arrange
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def optimize(
         device=device,
         sandbox=not no_sandbox,
     )
+    input_is_not_given_on("optimize")
     with progress() as tell:
         done = run.optimize(asked, tell)
     for warning in done.warnings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,7 @@ from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.streams import say
 from rocm_perf_lab.cli.words import arrange
 from rocm_perf_lab.collect import run_folder
+from rocm_perf_lab.collect.standard_input import given
 from rocm_perf_lab.errors import BadInput, UsageError, plain
 
 if TYPE_CHECKING:
@@ -140,8 +142,13 @@ def profile(
     profiled: workflow.Profiled | None = None
     lost: str | None = None
     try:
-        with progress(quiet) as tell, run_folder.new_run(out, label) as run:
-            profiled = workflow.profile_so_far(options, run.folder, tell)
+        with (
+            given() as stdin,
+            progress(quiet) as tell,
+            run_folder.new_run(out, label) as run,
+        ):
+            fed = replace(options, stdin=stdin.for_a_run)
+            profiled = workflow.profile_so_far(fed, run.folder, tell)
             workflow.write_documents(profiled.documents, run.folder)
     except KeyboardInterrupt as stop:
         say(f"{str(stop) or 'interrupted'}: nothing had been measured, nothing is kept")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-from pathlib import Path
 
 import typer
 
@@ -18,6 +16,7 @@ from rocm_perf_lab.cli.options import (
     bounds_variable,
     timing_variable,
 )
+from rocm_perf_lab.collect.program import resolve
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput
 
@@ -48,7 +47,7 @@ def run(
 
     The program takes this command's place: its output, exit code and signals are its own.
     """
-    path = _executable(program)
+    path = resolve(program)
     words = list(arguments or [])
     if words[:1] == ["--"]:
         del words[0]
@@ -62,17 +61,3 @@ def run(
         os.execve(path, [program, *words], environment)
     except OSError as error:
         raise BadInput(f"{program} cannot be run: {error.strerror}") from None
-
-
-def _executable(program: str) -> str:
-    if os.sep in program:
-        path = Path(program)
-        if not path.exists():
-            raise BadInput(f"{program}: no such file")
-        if path.is_dir() or not os.access(path, os.X_OK):
-            raise BadInput(f"{program} is not a program", hint="is it built, and executable?")
-        return program
-    found = shutil.which(program)
-    if found is None:
-        raise BadInput(f"{program}: not on PATH", hint=f"did you mean ./{program}?")
-    return found

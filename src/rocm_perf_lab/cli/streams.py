@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import array
 import codecs
 import contextlib
+import fcntl
 import io
 import json
 import os
 import sys
+import termios
 
 from rocm_perf_lab.errors import plain
 
@@ -57,6 +60,16 @@ def say(*lines: str) -> None:
 def announce(text: str) -> None:
     """A line of ours on stderr, among what else is written there."""
     say(f"rocm-perf: {plain(text)}")
+
+
+def input_is_not_given_on(command: str) -> None:
+    """Said where something waits on standard input that the programs of a command will not see."""
+    waiting = array.array("i", [0])
+    with contextlib.suppress(OSError):
+        if not os.isatty(0):
+            fcntl.ioctl(0, termios.FIONREAD, waiting)
+    if waiting[0]:
+        announce(f"{command} gives programs no standard input: let them read a file by its name")
 
 
 def give_up(stream: io.TextIOBase | object) -> None:

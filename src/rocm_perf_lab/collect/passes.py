@@ -8,13 +8,13 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf_lab.collect import process, rocprofv3
+from rocm_perf_lab.collect.standard_input import Feed, nothing
 from rocm_perf_lab.errors import BadInput, MissingTool, TimedOut
 
 Tell = Callable[[str], None]
@@ -32,6 +32,7 @@ class Job:
     environment: Mapping[str, str]
     timeout_s: float
     tell: Tell
+    stdin: Feed = nothing
     ignore_failure: bool = False  # a program that exits with another code than 0 is measured too
 
     def log(self, name: str) -> Path:
@@ -57,19 +58,6 @@ class CounterPasses:
 class ThreadTraces:
     folders: tuple[Path, ...]
     notes: tuple[str, ...]
-
-
-def resolve(program: str) -> str:
-    """The program as an absolute path, or a sentence why it cannot be run."""
-    found = program if os.sep in program else shutil.which(program)
-    if found is None or not Path(found).exists():
-        local = "" if os.sep in program or not Path(program).exists() else f"; try ./{program}"
-        raise BadInput(f"the program {program} was not found{local}")
-    if Path(found).is_dir():
-        raise BadInput(f"{program} is a folder, not a program")
-    if not os.access(found, os.X_OK):
-        raise BadInput(f"{program} is not executable", hint=f"chmod +x {program}, or build it")
-    return str(Path(found).absolute())
 
 
 def host_run(job: Job, number: int, runs: int) -> float:
@@ -192,7 +180,8 @@ def _plain(job: Job, what: str) -> process.Outcome:
 def _run(job: Job, command: Sequence[str], name: str, what: str) -> process.Outcome:
     job.tell(what)
     try:
-        outcome = process.run(command, job.log(name), job.environment, job.timeout_s)
+        with job.stdin() as given:
+            outcome = process.run(command, job.log(name), job.environment, job.timeout_s, given)
     except OSError as error:
         if error.errno in _DISK and error.errno is not None:
             raise _disk(job.folder, error.errno) from None

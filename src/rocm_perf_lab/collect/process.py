@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 from rocm_perf_lab.collect import guard
 
@@ -54,17 +54,17 @@ def run(
     log: Path,
     environment: Mapping[str, str],
     timeout_s: float | None = None,
-    stdin: Path | None = None,
+    stdin: BinaryIO | None = None,
     keep_open: Sequence[int] = (),
     on_start: Callable[[int], None] = lambda _: None,
 ) -> Outcome:
     """Run `command` without a shell. Every process it leaves behind ends with it.
 
-    `keep_open`: file descriptors the program inherits. `on_start` is told the group's id.
+    `stdin`: an open file; without one there is nothing to read. `keep_open`: file descriptors the
+    program inherits. `on_start` is told the group's id.
     """
     with (
         log.open("wb") as output,
-        (stdin or Path(os.devnull)).open("rb") as given,
         contextlib.ExitStack() as pipes,
     ):
         control, hold, answer, status = (
@@ -79,7 +79,7 @@ def run(
                 *map(str, (*descriptors, LOG_BYTES)),
                 *command,
             ],
-            stdin=given,
+            stdin=subprocess.DEVNULL if stdin is None else stdin,
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **environment},

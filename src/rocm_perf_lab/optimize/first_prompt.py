@@ -27,9 +27,9 @@ def first_context(
     tell: Callable[[str], None],
 ) -> Context:
     """`folder` takes the profile's files."""
-    from rocm_perf_lab.collect import passes
+    from rocm_perf_lab.collect.program import resolve
 
-    resolved = Path(passes.resolve(program)).resolve()
+    resolved = Path(resolve(program)).resolve()
     found, how = find_source(resolved, sources)
     tell(f"source: {', '.join(path.name for path in found)} ({how})")
     flags = parse_recipe(build).flags if build else ()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
-from rocm_perf_lab.collect import passes
+from rocm_perf_lab.collect.program import resolve
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.device.toolchain import device_library, find_toolchain, real_hipcc
@@ -77,7 +77,7 @@ def optimize(asked: Asked, tell: Tell) -> Done:
     if asked.apply and asked.patch:
         raise UsageError("--apply and --patch are two ways to have the result", hint="choose one")
     kernel_pattern(asked.kernel)
-    program = Path(passes.resolve(asked.program)).resolve()
+    program = Path(resolve(asked.program)).resolve()
     sources, how = find_source(program, asked.sources)
     tell(f"source: {', '.join(map(str, sources))} ({how})")
     kind = _sandbox(asked, warnings)

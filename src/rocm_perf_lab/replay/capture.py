@@ -15,7 +15,9 @@ from pathlib import Path
 
 from rocm_perf_lab import __version__, scratch
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
-from rocm_perf_lab.collect import passes, process, run_folder
+from rocm_perf_lab.collect import process, run_folder
+from rocm_perf_lab.collect.program import resolve
+from rocm_perf_lab.collect.standard_input import Feed, nothing
 from rocm_perf_lab.device.target import Target, choose
 from rocm_perf_lab.errors import BadInput, MissingTool, Refused, UsageError
 from rocm_perf_lab.replay import finish, native_log
@@ -45,6 +47,7 @@ class Options:
     timeout_s: float = 600.0
     device: str = "auto"
     compress: bool = False
+    stdin: Feed = nothing
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Made:
 
 def capture_program(options: Options, tell: Tell = lambda _: None) -> Made:
     _check_regex(options.kernel)
-    program = passes.resolve(options.program)
+    program = resolve(options.program)
     target = choose(options.device, rocprofv3_installed=True)
     if target.notice is not None:
         tell(target.notice)
@@ -133,9 +136,10 @@ def _run(program: str, options: Options, target: Target, folder: Path, tell: Tel
         log = temporary / "log"
         with _told(folder, tell):
             try:
-                outcome = process.run(
-                    [program, *options.arguments], log, environment, options.timeout_s
-                )
+                with options.stdin() as given:
+                    outcome = process.run(
+                        [program, *options.arguments], log, environment, options.timeout_s, given
+                    )
             except OSError as error:
                 raise BadInput(f"cannot run {program}: {error.strerror}") from None
         name = Path(program).name

@@ -15,6 +15,8 @@ from rocm_perf_lab.analyze.runtime import stability
 from rocm_perf_lab.arch.counters import counter_groups
 from rocm_perf_lab.arch.load import lookup
 from rocm_perf_lab.collect import findings, passes, rocprofv3
+from rocm_perf_lab.collect.program import resolve
+from rocm_perf_lab.collect.standard_input import Feed, nothing
 from rocm_perf_lab.device.target import Target, choose
 from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.schema.common import DeviceInfo
@@ -50,6 +52,7 @@ class Options:
     device: str = "auto"
     rocprof: bool = True
     ignore_failure: bool = False
+    stdin: Feed = nothing
     environment: Mapping[str, str] = field(default_factory=dict)  # more for the program's
 
 
@@ -85,7 +88,7 @@ def profile_so_far(options: Options, folder: Path, tell: Tell = lambda _: None) 
     then rests on what there is.
     """
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    program = passes.resolve(options.program)
+    program = resolve(options.program)
     found = rocprofv3.installed()
     target = choose(
         options.device,
@@ -110,6 +113,7 @@ def profile_so_far(options: Options, folder: Path, tell: Tell = lambda _: None) 
         },
         timeout_s=options.timeout_s,
         tell=tell,
+        stdin=options.stdin,
         ignore_failure=options.ignore_failure,
     )
     got = _Collected()
