@@ -35,7 +35,7 @@ class Entry:
     name: str
     source: str
     policy: Policy
-    stage: str  # static, syntax, results, gate; "any": whichever comes first
+    stage: str  # static, syntax, results, gate, honest; "any": whichever comes first
     rule: str | None
 
 
@@ -52,7 +52,10 @@ def entries(*files: str) -> list[Entry]:
                 source = extent.splice(base, head + raw["kernel_body"])
             else:
                 assert raw["find"] in base, raw["name"]
-                source = base.replace(raw["find"], raw["replace"], 1)
+                text = raw["replace"]
+                for number, piece in enumerate(raw.get("fill", ())):
+                    text = text.replace(f"@{number}", piece * raw["times"])
+                source = base.replace(raw["find"], text, 1)
             found.append(
                 Entry(raw["name"], source, raw.get("policy", "body"), raw["stage"], raw.get("rule"))
             )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 
+from rocm_perf_lab.optimize import libclang, parser
 from rocm_perf_lab.optimize.proposal import Policy
 from rocm_perf_lab.optimize.static_guard import check
-from support.catalogue import Entry, context, entries
+from support.catalogue import TARGET, Entry, context, entries
 
-HOSTILE = entries("text.toml", "body.toml")
+HOSTILE = entries("text.toml", "body.toml", "pointers.toml", "bounds.toml")
 LATER = entries("results.toml")
+HONEST = entries("honest.toml")
 
 
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry.name)
@@ -26,6 +30,77 @@ def test_a_hostile_proposal_is_refused_for_the_right_reason(entry: Entry) -> Non
 def test_what_is_only_wrong_or_slow_is_left_to_later_stages(entry: Entry) -> None:
     verdict = check(context(entry.policy), entry.source)
     assert verdict.allowed or entry.stage == "any", verdict.reason
+
+
+@pytest.mark.parametrize("entry", HONEST, ids=lambda entry: entry.name)
+def test_an_honest_proposal_passes(entry: Entry) -> None:
+    verdict = check(context(entry.policy), entry.source)
+    assert verdict.allowed, verdict.reason
+
+
+def proposed(body: str) -> str:
+    return TARGET.read_text("utf-8").replace("  out[row] = helper(sum);", body)
+
+
+def findings(body: str) -> dict[str, str]:
+    verdict = check(context("body"), proposed(body))
+    assert not verdict.allowed
+    return {finding.rule: finding.message for finding in verdict.findings}
+
+
+TABLE = """\
+  const int big[20000][20000] = {[0 ... 19999] = {[0 ... 19999] = 1}};
+  out[row] = helper(sum) + big[row][row];"""
+HONEST_CHANGE = "  out[row] = helper(sum + 0.0f);"
+
+
+def test_a_text_that_takes_too_long_to_parse_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser, "CPU_S", 1)
+    assert "more than 1 s" in findings(TABLE)["parser"]
+    assert check(context("body"), proposed(HONEST_CHANGE)).allowed  # the parser lives on
+
+
+def test_a_text_that_takes_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser, "MEMORY_BYTES", 600 << 20)
+    assert "600 MiB" in findings(TABLE)["parser"]
+
+
+def test_a_parser_that_dies_or_lies_is_a_refusal_and_is_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = parser.parser_in(None, TARGET)
+    assert check(context("body"), proposed(HONEST_CHANGE)).allowed
+    running = asked._running
+    assert running is not None
+    running.kill()
+    assert "died" in findings(HONEST_CHANGE)["parser"]
+    assert check(context("body"), proposed(HONEST_CHANGE)).allowed
+    for answer in (b"{}\n", b"nonsense\n", b'{"view": {"problems": 3}}\n', b"[]\n"):
+        with monkeypatch.context() as patched:
+            patched.setattr(parser.Parser, "_answer", lambda *_, said=answer: said)
+            assert "no sense" in findings(HONEST_CHANGE)["parser"]
+
+
+def test_what_goes_wrong_in_a_guard_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr("rocm_perf_lab.optimize.tree_guard._differences", fails)
+    assert "RecursionError" in findings(HONEST_CHANGE)["parser"]
+
+
+def test_an_exception_that_ctypes_drops_is_not_lost() -> None:
+    callback = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1 // 0)
+    with pytest.raises(RuntimeError, match="not read to its end"), libclang.complete():
+        callback()
+
+
+def test_a_deep_tree_is_walked_to_its_end() -> None:
+    text = "int f(int a) { return a" + " + 1" * 3000 + "; }"
+    unit = libclang.parse(TARGET.with_name("deep.cpp"), text, (), "gfx942", "host")
+    with libclang.complete():
+        literals = [n for n in libclang.walk(unit.cursor) if n.kind.name == "INTEGER_LITERAL"]
+    assert len(literals) >= 3000
 
 
 UNROLLED = """\

@@ -175,7 +175,7 @@ class Attempt:
             self.tell("static_guard", proposal.title)
             if proposal.source == context.source:
                 return replace(outcome, reason="the proposal changes nothing")
-            verdict = static_guard.check(context, proposal.source)
+            verdict = static_guard.check(context, proposal.source, self.builder.box)
             if verdict.findings:
                 return replace(outcome, reason=verdict.reason)
             if verdict.allowed:

@@ -98,3 +98,10 @@ KINDS = _words(
     CUDASHARED_ATTR ALIGNED_ATTR PARM_DECL
     """
 )
+
+# Classes of HIP's headers whose members and operators only compute.
+VALUE_CLASSES = (
+    "HIP_vector_type", "HIP_vector_base", "__half", "__half2", "__hip_bfloat16", "hip_bfloat16",
+    "__hip_threadIdx_t", "__hip_blockIdx_t", "__hip_blockDim_t", "__hip_gridDim_t",
+    "__HIP_Coordinates", "__X", "__Y", "__Z", "dim3", "uint3",
+)  # fmt: skip

@@ -48,22 +48,25 @@ def _mangled_base(name: str) -> str:
 def definitions(unit: TranslationUnit, path: Path) -> Iterator[Cursor]:
     """Every top-level or namespace-level declaration that stands in this file."""
 
-    def within(parent: Cursor) -> Iterator[Cursor]:
-        for child in parent.get_children():
-            file = child.location.file
-            if file is None or Path(file.name) != path or child.kind.is_preprocessing():
-                continue
-            if child.kind.name in SCOPES:
-                yield from within(child)
-            else:
-                yield child
-
-    found = list(within(unit.cursor))
+    found: list[Cursor] = []
+    waiting = [unit.cursor]
+    while waiting:
+        child = waiting.pop()
+        if child.kind.name in SCOPES:
+            inside = (c for c in child.get_children() if not c.kind.is_preprocessing())
+            waiting += reversed([c for c in inside if _stands_in(c, path)])
+        else:
+            found.append(child)
     # Instantiations are listed beside the template they come from.
     templates = {c.location.offset for c in found if "TEMPLATE" in c.kind.name}
     for cursor in found:
         if "TEMPLATE" in cursor.kind.name or cursor.location.offset not in templates:
             yield cursor
+
+
+def _stands_in(cursor: Cursor, path: Path) -> bool:
+    file = cursor.location.file
+    return file is not None and Path(file.name) == path
 
 
 def body_of(cursor: Cursor) -> Cursor | None:
@@ -156,7 +159,7 @@ def _used(unit: TranslationUnit, kernel: Cursor, source: str, path: Path) -> Ite
     known = {c.get_usr(): c for c in definitions(unit, path) if c.get_usr()}
     wanted, queue = set[str](), [kernel]
     while queue:
-        for node in queue.pop().walk_preorder():
+        for node in libclang.walk(queue.pop()):
             target = node.referenced
             usr = target.get_usr() if target is not None else ""
             if usr in known and usr not in wanted and usr != kernel.get_usr():

@@ -7,10 +7,12 @@ clang), so that both read the same language; else the one that PyPI's `libclang`
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +150,12 @@ def parse(
     return unit
 
 
+def prepare(path: Path, source: str, flags: Sequence[str], architecture: str, side: Side) -> None:
+    """Parse what the file includes, for the next calls and for processes forked from this one."""
+    if (path, tuple(flags), architecture, side) not in _units:
+        parse(path, source, flags, architecture, side)
+
+
 def errors(unit: TranslationUnit) -> list[str]:
     """What a compiler would refuse, as `line:column: message`."""
     return [
@@ -155,3 +163,32 @@ def errors(unit: TranslationUnit) -> list[str]:
         for d in unit.diagnostics
         if d.severity >= bindings().Diagnostic.Error
     ]
+
+
+def walk(cursor: Cursor) -> Iterator[Cursor]:
+    """A tree from its top, each node before its children. No recursion: a tree may be deeper than
+    Python's stack, and an exception in libclang's callback would only cut it short."""
+    waiting = [cursor]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(list(node.get_children())))
+
+
+@contextlib.contextmanager
+def complete() -> Iterator[None]:
+    """What is read of a tree inside is all of it: ctypes drops exceptions of callbacks, and what
+    was dropped is raised here."""
+    dropped: list[BaseException] = []
+    before = sys.unraisablehook
+
+    def keep(what: Any) -> None:
+        dropped.append(what.exc_value or what.exc_type())
+
+    sys.unraisablehook = keep
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+    if dropped:
+        raise RuntimeError(f"the tree was not read to its end: {dropped[0]!r}") from dropped[0]

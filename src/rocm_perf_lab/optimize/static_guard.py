@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize import tree_guard
 from rocm_perf_lab.optimize.guard_lists import ATTRIBUTES, NAMES
 from rocm_perf_lab.optimize.lexer import (
@@ -27,7 +28,9 @@ from rocm_perf_lab.optimize.lexer import (
     statement_end,
     tokens,
 )
+from rocm_perf_lab.optimize.parser import Unparsed, parser_in
 from rocm_perf_lab.optimize.proposal import Context
+from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.schema.prompt import MAX_KERNEL_TEXT
 
 LineOf = Callable[[int], int]
@@ -96,15 +99,30 @@ class Verdict:
         return "; ".join(self.diagnostics[:5])
 
 
-def check(context: Context, source: str) -> Verdict:
-    """Judge a proposed source against the one in the context."""
+def check(context: Context, source: str, box: Sandbox | None = None) -> Verdict:
+    """Judge a proposed source against the one in the context. It is parsed in `box`.
+
+    A guard that fails has not looked at everything: whatever goes wrong in it is a refusal.
+    """
+    try:
+        return _check(context, source, box)
+    except Unparsed as error:
+        return Verdict((Finding("parser", error.reason),))
+    except PerfLabError:
+        raise  # a tool is missing, or the user's own source cannot be read: nothing is judged
+    except Exception as error:
+        message = f"the guard could not judge it: {type(error).__name__}: {error}"[:300]
+        return Verdict((Finding("parser", message),))
+
+
+def _check(context: Context, source: str, box: Sandbox | None) -> Verdict:
     findings = tuple(check_text(context, source))
     if findings:
         return Verdict(findings)
     region = _region(context, source)
     assert isinstance(region, str)
     first_line = context.source.encode()[: context.extent.begin].count(b"\n") + 1
-    diagnostics, seen = tree_guard.compare(context, source)
+    diagnostics, seen = tree_guard.compare(context, source, parser_in(box, context.path))
     if diagnostics:
         return Verdict(diagnostics=tuple(diagnostics))
     last = first_line + region.count("\n")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rocm_perf_lab.expression import INTEGERS, NotAllowed, Scope, parse, toward_zero
+from rocm_perf_lab.optimize import libclang
 from rocm_perf_lab.optimize.lexer import Token, tokens
 from rocm_perf_lab.optimize.libclang import Cursor
 from rocm_perf_lab.optimize.proposal import Context
@@ -20,7 +21,7 @@ def constants_of(kernel: Cursor, context: Context) -> dict[str, int]:
 
 
 def _add_constants(cursor: Cursor, values: dict[str, int], depth: int = 0) -> None:
-    for node in cursor.walk_preorder():
+    for node in libclang.walk(cursor):
         target = node.referenced if node.kind.name == "DECL_REF_EXPR" else None
         if target is None or target.kind.name != "VAR_DECL" or node.spelling in values:
             continue

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab.optimize import libclang
 from rocm_perf_lab.optimize.kernel_source import body_of
 from rocm_perf_lab.optimize.libclang import Cursor
 
@@ -212,7 +213,7 @@ class Facts:
         if usr not in self._inside:
             self._inside[usr] = frozenset()
             reached: set[str] = set()
-            for node in definition.walk_preorder():
+            for node in libclang.walk(definition):
                 if node.kind.name == "CALL_EXPR":
                     reached |= self._reached(node, depth + 1)
             self._inside[usr] = frozenset(reached)
