@@ -19,6 +19,8 @@ from rocm_perf_lab.codeobject.dwarf_lines import LineTable
 from rocm_perf_lab.codeobject.elf import PT_LOAD, PT_NOTE, Elf
 from rocm_perf_lab.codeobject.kernels import NOTE_METADATA, _kernel, _metadata, _unpack
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace import vgpr
+from rocm_perf_lab.workflow import disasm
 
 
 def _note(kernel: str) -> bytes:
@@ -90,6 +92,34 @@ def test_registers_of_both_kinds_are_told_apart_as_the_compiler_counts_them(
     # AGPRs in the same file begin at a multiple of four.
     shared = agprs and architecture != "gfx908"
     assert (found.vgprs, found.agprs) == (-(-vgprs // 4) * 4 if shared else vgprs, agprs)
+
+
+@pytest.mark.parametrize("architecture", ["gfx90a", "gfx942"])
+@pytest.mark.parametrize(
+    ("vgprs", "agprs"),
+    [(3, 0), (8, 0), (9, 0), (24, 0), (5, 1), (12, 4), (60, 40), (61, 4), (64, 64), (132, 5)],
+)
+def test_what_is_allocated_is_what_the_compiler_writes_into_the_descriptor(
+    architecture: str, vgprs: int, agprs: int
+) -> None:
+    used = f"~{{v{vgprs - 1}}}" + (f",~{{a{agprs - 1}}}" if agprs else "")
+    elf = compiled(
+        f'define amdgpu_kernel void @k() {{ call void asm sideeffect "", "{used}"() ret void }}',
+        architecture,
+    )
+    (symbol,) = (s for s in elf.symbols() if s.name == "k.kd")
+    content = elf.content(elf.sections[symbol.section])[symbol.value :]
+    third, first = struct.unpack_from("<II", content, 44)  # compute_pgm_rsrc3, compute_pgm_rsrc1
+    total, offset = ((first & 63) + 1) * 8, ((third & 63) + 1) * 4
+    (entry,) = _metadata(elf)["amdhsa.kernels"]
+    kernel = _kernel(entry, "k", architecture, 0, b"")
+    # What the profiler reads, what `disasm` says, and what `profile` makes of it: one truth.
+    assert vgpr.described(kernel.vgprs, kernel.agprs) == (offset, total - offset)
+    assert disasm.allocated(kernel) == total
+    told = vgpr.true_counts(architecture, offset, total - offset, accum_never_seen=False)
+    assert (told.arch, told.total) == (offset, total)
+    assert told.accum is None or kernel.agprs <= told.accum < kernel.agprs + 8
+    assert bool(told.accum) <= bool(kernel.agprs)
 
 
 def test_lines_are_those_the_compiler_wrote() -> None:

@@ -323,7 +323,10 @@ def test_virtual_gpu_is_marked(tmp_path: Path) -> None:
         ("gfx90a", 100, 156, False, (None, None, 256)),
         ("gfx90a", 64, 0, True, (64, 0, 64)),
         ("gfx950", 92, 0, True, (None, None, 184)),
-        ("gfx950", 92, 4, False, (92, 4, 96)),
+        ("gfx950", 92, 4, False, (92, None, 96)),
+        ("gfx950", 92, 12, False, (92, 12, 104)),
+        ("gfx942", 4, 4, False, (4, None, 8)),  # a granule is 8: no sign of AGPRs
+        ("gfx908", 4, 4, False, (4, 4, 8)),
         ("gfx1100", 96, 0, True, (96, 0, 96)),
         ("gfx942", 0, 0, True, (None, None, None)),
     ],

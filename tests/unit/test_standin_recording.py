@@ -12,7 +12,7 @@ from rocm_perf_lab.device import toolchain_shim
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.virtual.rocprofv3 import agents
 from rocm_perf_lab.virtual.rocprofv3.log import Launch, read_log, read_logs
-from rocm_perf_lab.virtual.rocprofv3.recording import Addresses, registers, truncated
+from rocm_perf_lab.virtual.rocprofv3.recording import Addresses, truncated
 
 PROCESS = {"r": "process", "pid": 7, "ppid": 1, "real": 5, "command": "app\0-n\x00\xc3\xa4\0"}
 LAUNCH = {
@@ -68,14 +68,6 @@ def test_device_addresses_stay_and_host_addresses_are_numbered() -> None:
     assert addresses.text("(nil)") == "0x0"
     assert addresses.text("0x2") == "0x2"  # hipStreamPerThread
     assert addresses.text("{16, 1, 1}") == "{16, 1, 1}"
-
-
-@pytest.mark.parametrize(
-    ("vgprs", "agprs", "allocated"),
-    [(3, 0, (4, 4)), (8, 0, (8, 0)), (24, 0, (24, 0)), (64, 64, (64, 64)), (0, 0, (4, 4))],
-)
-def test_registers_as_allocated(vgprs: int, agprs: int, allocated: tuple[int, int]) -> None:
-    assert registers(vgprs, agprs) == allocated
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rocm_perf_lab.arch.gpu import Gpu, WaveLimits
+from rocm_perf_lab.trace.vgpr import together
 
 RESOURCES = ("vgpr", "sgpr", "lds", "workgroup")
 
@@ -85,23 +86,31 @@ def occupancy(
 def allocated_vgprs(
     limits: WaveLimits, vgprs: int | None, agprs: int | None, total: int | None
 ) -> int:
-    """VGPRs counted against the file: AGPRs share it, have one of their own, or do not exist."""
+    """VGPRs counted against the file: AGPRs share it, have one of their own, or do not exist.
+    `granted_vgprs` is what the file gives for them."""
     if limits.agprs == "unified":
         if total is not None:
             return total
-        # AGPRs start at a multiple of 4.
-        return (-(-(vgprs or 0) // 4) * 4 + agprs) if agprs else (vgprs or 0)
+        return together(vgprs or 0, agprs or 0)
     if limits.agprs == "separate":
         return max(vgprs or 0, agprs or 0)
     return vgprs if vgprs is not None else (total or 0)
 
 
+def granted_vgprs(limits: WaveLimits, registers: int, wave_size: int) -> int:
+    """In whole granules, per lane."""
+    granule = max(1, limits.vgpr_granule // _scale(limits, wave_size))
+    return -(-max(1, registers) // granule) * granule
+
+
 def waves_by_vgprs(limits: WaveLimits, registers: int, wave_size: int) -> int:
     """Waves per SIMD that fit the register file; 0 if not even one does."""
-    scale = max(1, wave_size // limits.wave_size)
-    granule = max(1, limits.vgpr_granule // scale)
-    taken = -(-max(1, registers) // granule) * granule
-    return min(limits.max_waves_per_simd, limits.vgprs // scale // taken)
+    taken = granted_vgprs(limits, registers, wave_size)
+    return min(limits.max_waves_per_simd, limits.vgprs // _scale(limits, wave_size) // taken)
+
+
+def _scale(limits: WaveLimits, wave_size: int) -> int:
+    return max(1, wave_size // limits.wave_size)
 
 
 def waves_by_sgprs(limits: WaveLimits, sgprs: int) -> int:

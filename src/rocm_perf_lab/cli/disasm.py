@@ -68,9 +68,11 @@ def _print(kernel: DisassembledKernel, summary: bool) -> None:
     print(f"{plain(kernel.demangled)}  ({kernel.architecture})")
     if kernel.demangled != kernel.name:
         print(f"  symbol {plain(kernel.name)}")
+    total = held.total_vgpr_per_thread
+    allocated = f" ({total} allocated)" if total is not None else ""
     print(
-        f"  VGPR {held.vgpr_per_thread} + AGPR {held.agpr_per_thread}, SGPR {held.sgpr_per_wave}, "
-        f"LDS {held.lds_bytes} B, scratch {held.scratch_bytes} B, "
+        f"  VGPR {held.vgpr_per_thread} + AGPR {held.agpr_per_thread}{allocated}, "
+        f"SGPR {held.sgpr_per_wave}, LDS {held.lds_bytes} B, scratch {held.scratch_bytes} B, "
         f"spills {held.vgpr_spills} VGPR {held.sgpr_spills} SGPR"
     )
     if fits.waves_per_simd is None or fits.theoretical is None:

@@ -276,10 +276,10 @@ def _occupancy(kernel: KernelProfile) -> str:
     if o.theoretical is None or o.waves_per_simd is None:
         return f"not known: {o.reason}"
     r = kernel.resources
-    if r.vgpr_per_thread is None or r.agpr_per_thread is None:
-        registers = f"{r.total_vgpr_per_thread} VGPRs"
-    else:
+    if r.agpr_per_thread:
         registers = f"{r.vgpr_per_thread} VGPRs + {r.agpr_per_thread} AGPRs"
+    else:
+        registers = f"{r.total_vgpr_per_thread} VGPRs"
     limiters = " and ".join(_RESOURCES.get(name, name) for name in o.limiters)
     text = (
         f"{percent(o.theoretical)} in theory, {o.waves_per_simd:g} waves/SIMD, "

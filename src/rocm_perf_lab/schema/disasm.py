@@ -28,8 +28,11 @@ class KernelInstruction(Model):
 
 
 class KernelResources(Model):
-    vgpr_per_thread: int
-    agpr_per_thread: int
+    vgpr_per_thread: int = Field(description="architectural VGPRs the code uses")
+    agpr_per_thread: int = Field(description="accumulation VGPRs the code uses")
+    total_vgpr_per_thread: int | None = Field(
+        default=None, description="allocated, both kinds together, as `profile` has it"
+    )
     sgpr_per_wave: int
     lds_bytes: int
     scratch_bytes: int

@@ -63,8 +63,10 @@ class DispatchStatistics(Model):
 
 
 class Resources(Model):
-    vgpr_per_thread: int | None = Field(description="architectural VGPRs")
-    agpr_per_thread: int | None
+    vgpr_per_thread: int | None = Field(description="architectural VGPRs, as allocated")
+    agpr_per_thread: int | None = Field(
+        description="accumulation VGPRs, as allocated; null: not told from the rest of a granule"
+    )
     total_vgpr_per_thread: int | None = Field(description="allocated, both kinds together")
     sgpr_per_wave: int | None
     lds_bytes: int | None

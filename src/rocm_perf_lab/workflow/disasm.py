@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.arch import load
-from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
+from rocm_perf_lab.arch.occupancy import Occupancy, allocated_vgprs, granted_vgprs, occupancy
 from rocm_perf_lab.codeobject.demangle import demangle
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
 from rocm_perf_lab.device.disassembly import KNOWN, Instruction, disassemble, unknown
@@ -67,11 +67,20 @@ def occupancy_of(kernel: Kernel, block: int | None) -> Occupancy:
         threads=threads,
         vgprs=kernel.vgprs,
         agprs=kernel.agprs,
-        total_vgprs=kernel.vgprs + kernel.agprs,
         sgprs=kernel.sgprs,
         lds_bytes=kernel.lds_bytes,
         wave_size=kernel.wave_size,
     )
+
+
+def allocated(kernel: Kernel) -> int | None:
+    """VGPRs per lane; None where no file describes the GPU."""
+    try:
+        limits = load.gpu(kernel.architecture).limits
+    except UsageError:
+        return None
+    used = allocated_vgprs(limits, kernel.vgprs, kernel.agprs, None)
+    return granted_vgprs(limits, used, kernel.wave_size)
 
 
 def _unlisted(kernel: Kernel, reason: str | None) -> str | None:
@@ -90,6 +99,7 @@ def _document(
         resources=schema.KernelResources(
             vgpr_per_thread=kernel.vgprs,
             agpr_per_thread=kernel.agprs,
+            total_vgpr_per_thread=allocated(kernel),
             sgpr_per_wave=kernel.sgprs,
             lds_bytes=kernel.lds_bytes,
             scratch_bytes=kernel.scratch_bytes,

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_object
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace import vgpr
 from rocm_perf_lab.trace.rocpd_records import Allocation, Argument, Call, Copy, Dispatch, Value
 from rocm_perf_lab.virtual.rocprofv3 import counters
 from rocm_perf_lab.virtual.rocprofv3.agents import Gpu
@@ -120,7 +121,7 @@ class Recording:
         display = symbol.name if self.wanted.mangled else symbol.shown
         if self.wanted.truncate:
             display = truncated(symbol.shown)
-        arch, accum = registers(kernel.vgprs, kernel.agprs) if kernel else (0, 0)
+        arch, accum = vgpr.described(kernel.vgprs, kernel.agprs) if kernel else (0, 0)
         return KernelRow(
             number=number,
             code=code,
@@ -302,13 +303,6 @@ def _fill_kernel(span: FillSpan) -> int:
 
 def _category(name: str) -> str:
     return "HIP_COMPILER_API_EXT" if name.startswith("__") else "HIP_RUNTIME_API_EXT"
-
-
-def registers(vgprs: int, agprs: int) -> tuple[int, int]:
-    """Allocated registers of the unified file: in eights, accumulation registers from a four on."""
-    arch = max(-(-vgprs // 4) * 4, 4)
-    total = -(-(arch + agprs) // 8) * 8
-    return arch, total - arch
 
 
 def truncated(name: str) -> str:
