@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -12,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.optimize.patch import apply, make_patch
+from rocm_perf_lab.optimize.patch import apply, how_to_apply, make_patch
 
 TEXTS = st.text(alphabet=st.sampled_from("ab{}\n\r\t \f\x0b\u2028é\\"), max_size=60)
 
@@ -43,6 +45,41 @@ def test_git_applies_what_we_write(
     git(folder, "apply", "--whitespace=nowarn", "change.patch")
     now = path.read_bytes() if path.exists() else b""
     assert now == after.encode()
+
+
+@pytest.mark.parametrize("tree", [True, False])
+@pytest.mark.parametrize("here", [".", "below", "below/deep", "beside"])
+def test_the_command_that_is_told_applies_the_patch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tree: bool, here: str
+) -> None:
+    root = tmp_path / "a root"
+    source = root / "below" / "k.cpp"
+    for folder in ("below/deep", "beside"):
+        (root / folder).mkdir(parents=True)
+    source.write_text("before\n")
+    if tree:
+        git(root, "init", "-q")
+    elif shutil.which("patch") is None:
+        pytest.skip("there is no patch here")
+    monkeypatch.chdir(root / here)
+    Path("my.patch").write_text(make_patch(source, "before\n", "after\n"))
+    told = shlex.split(how_to_apply(Path("my.patch"), source))
+    assert told[0] == ("git" if tree else "patch")
+    subprocess.run(told, check=True, capture_output=True)
+    assert source.read_text() == "after\n"
+
+
+def test_from_another_place_than_the_work_tree_git_is_told_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "k.cpp").write_text("before\n")
+    git(tmp_path / "tree", "init", "-q")
+    monkeypatch.chdir(tmp_path)
+    source = Path("tree/k.cpp")
+    Path("my.patch").write_text(make_patch(source, "before\n", "after\n"))
+    subprocess.run(shlex.split(how_to_apply(Path("my.patch"), source)), check=True)
+    assert source.read_text() == "after\n"
 
 
 def test_applying_replaces_the_file_and_keeps_its_mode(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,18 @@ def root_of(path: Path) -> Path:
             return folder
     here = Path.cwd().resolve()
     return here if path.resolve().is_relative_to(here) else path.resolve().parent
+
+
+def how_to_apply(patch: Path, source: Path) -> str:
+    """The command that applies a patch of `source`, from where we are."""
+    root, here = root_of(source), Path.cwd().resolve()
+    near, far = shlex.quote(str(patch)), shlex.quote(str(patch.resolve()))
+    at = shlex.quote(str(root))
+    if not (root / ".git").exists():
+        return f"patch -p1 -i {near}" if root == here else f"patch -d {at} -p1 -i {far}"
+    # From a folder below the root git finds the names, but leaves out what lies elsewhere.
+    below = here.is_relative_to(root) and source.resolve().is_relative_to(here)
+    return f"git apply {near}" if below else f"git -C {at} apply {far}"
 
 
 def make_patch(path: Path, before: str, after: str) -> str:

@@ -22,6 +22,7 @@ from rocm_perf_lab.optimize.find_source import find_source, has_lines, read_text
 from rocm_perf_lab.optimize.loop import Search
 from rocm_perf_lab.optimize.options import Options, settings_of
 from rocm_perf_lab.optimize.patch import apply as apply_text
+from rocm_perf_lab.optimize.patch import how_to_apply
 from rocm_perf_lab.optimize.proposal import Policy
 from rocm_perf_lab.optimize.proposers import Wanted, make_proposer
 from rocm_perf_lab.optimize.sandbox import Limits, Sandbox
@@ -194,7 +195,7 @@ def _hand_over(
             write_file(asked.report, page.render(document))
         if asked.patch and document.patch:
             write_file(asked.patch, document.patch)
-            written.append(f"patch: {asked.patch}")
+            written.append(f"patch: {asked.patch}; {_apply_with(asked.patch, search)}")
     except OSError as error:
         raise BadInput(f"cannot write {error.filename}: {error.strerror}") from None
     if asked.bundle and document.accepted:
@@ -205,5 +206,9 @@ def _hand_over(
             apply_text(path, before[path], text)
             written.append(f"applied to {path}")
     if document.patch and not asked.apply and not asked.patch:
-        written.append(f"the source is untouched; the change is in {folder / PATCH}")
+        written.append(f"the source is untouched; {_apply_with(folder / PATCH, search)}")
     return written
+
+
+def _apply_with(patch: Path, search: Search) -> str:
+    return f"apply it with: {how_to_apply(patch, next(iter(search.changed)))}"
