@@ -208,7 +208,14 @@ DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& req
     DispatchResult result = run_observed(launch, recorder);
     if (!result.ok) return result;
     const bool same = course && result.wave_instructions == last_instructions;
-    if (!same) profile = recorder.profile(wanted_threads_);
+    try {
+      if (!same) profile = recorder.profile(wanted_threads_);
+    } catch (const ImpossibleTime& impossible) {
+      result.ok = false;
+      result.fault.kernel = launch.kernel->name;
+      result.fault.text = impossible.what();
+      return result;
+    }
     result.duration_ns = profile.duration_ns;
     result.compute_units = profile.compute_units_used;
     if (same || !clocked || !result.counts[size_t(InstClass::SMEM_TIME)] || !launch.footprint->undo()) return result;

@@ -143,3 +143,26 @@ KERNEL void return_after_lds(GLOBAL u32* out, u32 n) {
   out[t] = shared_sum[n - 1 - t];
 }
 KERNEL void unknown_instruction(void) { __asm__ volatile(".long 0xfffffffe"); }
+
+// model_laws: workgroups that differ in length (variation: not, growing, one in 16, by their place), with or
+// without LDS, reading `stride` words apart, the lanes of a wave alike or not.
+static LOCAL float shaped_tile[512];
+KERNEL void shaped(GLOBAL const float* in, GLOBAL float* out, u32 words, u32 turns, u32 variation, u32 lds, u32 stride,
+                   u32 divergent) {
+  const u32 t = __builtin_amdgcn_workitem_id_x(), group = __builtin_amdgcn_workgroup_id_x(),
+            i = (group * 512 + t) & (words - 1);
+  u32 count = turns;
+  if (variation == 1) count = turns * (group & 1023) / 512;
+  if (variation == 2) count = group % 16 == 5 ? turns * 4 : turns;
+  if (variation == 3) count = turns + (group * 2654435761u >> 29);
+  if (divergent) count += t % 5;
+  float value = in[i];
+  for (u32 k = 0; k < count; ++k) value = value * 1.25f + in[(i * stride + k * 4096) & (words - 1)];
+  if (lds) {
+    shaped_tile[t & 511] = value;
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    value += shaped_tile[(t * stride + 1) & 511];
+  }
+  out[i] = value;
+}

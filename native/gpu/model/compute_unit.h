@@ -17,7 +17,7 @@ struct CuCounts {
   uint64_t valu_lane_quads = 0, matrix_busy = 0;
   uint64_t lds_active = 0, lds_conflicts = 0, lds_atomic_returns = 0;
   uint64_t ifetch = 0, ifetch_level = 0, vmem_level = 0, smem_level = 0, lds_level = 0;
-  uint64_t steps = 0, issued = 0, vmem = 0;  // issued: those that take a wave's turn
+  uint64_t steps = 0, issued = 0, vmem = 0, accesses = 0;  // issued: those that take a wave's turn
   // Texture addresser, L1 and data return.
   uint64_t ta_wavefronts[2][3] = {};  // buffer, flat x read, write, atomic
   uint64_t tcp_lanes_read = 0, tcp_lanes_write = 0, tcp_lanes_atomic[2] = {}, tcp_accesses = 0, tcp_tag_hits = 0;

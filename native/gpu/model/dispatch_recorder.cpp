@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <unordered_map>
 
 #include "residency/residency.h"
@@ -14,10 +15,19 @@ namespace {
 constexpr size_t kDetailedSteps = 4'000'000, kDetailedBytes = size_t{768} << 20, kStepsPerWave = 16384;
 constexpr uint64_t kTurns = 6;
 
-uint64_t vmem_of(const Wave& wave) {
+uint64_t ran(const Wave& wave, InstClass first, InstClass last) {
   uint64_t total = 0;
-  for (size_t c = size_t(InstClass::GLOBAL_LOAD); c < size_t(InstClass::BUFFER_CACHE); ++c) total += wave.counts[c];
+  for (size_t c = size_t(first); c <= size_t(last); ++c) total += wave.counts[c];
   return total;
+}
+
+std::string tell_impossible(const std::string& kernel, double us, double least_us, double most_us) {
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "the model gives it %.6g us, and it takes no less than %.6g and no more than %.6g; this is a mistake "
+                "of the model, so it has no time\n",
+                us, least_us, most_us);
+  return "rocm-perf: impossible time of kernel " + demangle(kernel) + ": " + text;
 }
 
 }  // namespace
@@ -36,7 +46,8 @@ DispatchRecorder::DispatchRecorder(const DeviceSpec& device, DeviceState& state,
   state.addresses.learn(*launch.memory);
   const uint64_t items =
       uint64_t{launch.request.workgroup[0]} * launch.request.workgroup[1] * launch.request.workgroup[2];
-  const uint64_t waves = launch.group_count * std::max<uint64_t>(1, (items + kLanes - 1) / kLanes);
+  waves_per_group_ = uint32_t(std::max<uint64_t>(1, (items + kLanes - 1) / kLanes));
+  const uint64_t waves = launch.group_count * waves_per_group_;
   steps_per_wave_ = std::max<size_t>(kStepsPerWave, detailed_steps_ / std::max<uint64_t>(1, waves));
 }
 
@@ -58,19 +69,22 @@ void DispatchRecorder::finished(const WorkgroupContext& group) {
   const uint32_t xcc = uint32_t(group.index % device_.xccs), per_xcc = engines_per_xcc(device_);
   EngineCounts& engine = engines_[size_t{xcc} * per_xcc + group.index / device_.xccs % per_xcc];
   const uint32_t waves = group.shape.waves(), items = group.shape.items();
-  uint64_t executed = 0, longest = 0;
+  uint64_t executed = 0, longest = 0, accesses = 0;
   for (uint32_t i = 0; i < waves; ++i) {
     const Wave& wave = *group.waves[i];
     for (size_t c = 0; c < engine.classes.size(); ++c) engine.classes[c] += wave.counts[c];
     engine.executed += wave.executed;
     executed += wave.executed;
-    longest = std::max(longest, wave.executed);
-    vmem_[xcc] += vmem_of(wave);
+    if (wave.executed >= longest) {
+      longest = wave.executed;
+      accesses = ran(wave, InstClass::SMEM, InstClass::LDS_OTHER);
+    }
+    vmem_[xcc] += ran(wave, InstClass::GLOBAL_LOAD, InstClass::BUFFER_ATOMIC);
     const uint32_t lanes = std::min<uint32_t>(kLanes, items - i * kLanes);
     if (lanes == kLanes) ++engine.full_waves;
     else ++engine.waves_by_lanes[lanes / 16];
   }
-  executed_[xcc].add(group.index / device_.xccs, executed, longest);
+  executed_[xcc].add(group.index / device_.xccs, executed, longest, accesses);
   engine.waves += waves;
   engine.items += items;
   ++engine.groups;
@@ -135,9 +149,12 @@ Estimate DispatchRecorder::estimate_of(uint32_t xcc, const SimulationInput& inpu
   part.share = double(input.compute_units[xcc]) / cus_per_xcc(device_);
   part.other_xccs = !all_xccs_ && device_.xccs > 1;
   for (const CuCounts& cu : result.cus) {
-    part.waiting_cycles += double(cu.wait_any + cu.wait_inst);
+    part.data_wait_cycles += double(cu.wait_any);
+    part.turn_wait_cycles += double(cu.wait_inst);
     part.wave_cycles += double(cu.wave_cycles);
+    part.waves += cu.waves;
     part.wave_steps += cu.steps;
+    part.accesses += cu.accesses;
   }
   Estimate found = estimate(groups, windows_, executed_[xcc], part);
   if (input.groups[xcc].size() == executed_[xcc].places() && !part.other_xccs) return found;
@@ -206,6 +223,28 @@ SimulationInput DispatchRecorder::simulation_input(unsigned threads) {
   return input;
 }
 
+PossibleTime DispatchRecorder::possible_time(const SimulationInput& input) const {
+  const PossibleInput about{.device = device_,
+                            .parameters = state_.parameters,
+                            .table = table_,
+                            .active_xccs = input.active_xccs,
+                            .waves_per_group = waves_per_group_,
+                            .grid_walk = input.grid_walk};
+  std::vector<Ran> ran;
+  PossibleTime out;
+  for (uint32_t x = 0; x < device_.xccs; ++x) {
+    ran.push_back({executed_[x]});
+    for (uint32_t e = 0; e < engines_per_xcc(device_); ++e)
+      for (size_t c = 0; c < kMaxClasses; ++c)
+        ran[x].classes[c] += engines_[size_t{x} * engines_per_xcc(device_) + e].classes[c];
+    out.least = std::max(out.least, least_of(ran[x], about));
+  }
+  std::vector<const GroupTrace*> recorded;
+  for (const auto& groups : input.groups) recorded.insert(recorded.end(), groups.begin(), groups.end());
+  out.most = most_of(ran, recorded, about);
+  return out;
+}
+
 DispatchProfile DispatchRecorder::profile(unsigned threads) {
   const ProfileRequest& request = request_;
   const Parameters& p = state_.parameters;
@@ -234,12 +273,18 @@ DispatchProfile DispatchRecorder::profile(unsigned threads) {
     for (const CuCounts& cu : result.cus) profile.compute_units_used += cu.groups != 0;
   }
   if (!all_xccs_) profile.compute_units_used = uint32_t(std::min<uint64_t>(device_.compute_units, launch_.group_count));
+  const PossibleTime possible = possible_time(input);
+  // What is known of all workgroups holds for an estimate too.
+  if (detailed < executed) longest.cycles = std::max(longest.cycles, possible.least);
   const double mhz = device_.clock_mhz;
   // The driver serves one fault after the other, and the waves that touch the piece wait.
   const double faulted = double(state_.addresses.managed.take_faulted(all_xccs_ && windows_.whole()));
-  longest.cycles += faulted / p.migration_mbps * mhz;
-  const double overhead = (p.launch_ns + p.finish_ns) * mhz / 1000.0;
-  profile.cycles = uint64_t(std::llround(longest.cycles + overhead));
+  const double overhead = (p.launch_ns + p.finish_ns) * mhz / 1000.0 + faulted / p.migration_mbps * mhz;
+  const double cycles = longest.cycles + overhead;
+  if (!possible.hold(longest.cycles) || !std::isfinite(cycles * 1000 / mhz))
+    throw ImpossibleTime(tell_impossible(launch_.kernel->name, cycles / mhz, (possible.least + overhead) / mhz,
+                                         (possible.most + overhead) / mhz));
+  profile.cycles = uint64_t(std::llround(cycles));
   profile.clock_mhz = mhz;
   profile.duration_ns = uint64_t(std::llround(double(profile.cycles) * 1000.0 / mhz));
   profile.detailed_fraction = executed ? double(detailed) / double(executed) : 1;

@@ -4,8 +4,7 @@
 
 #include <deque>
 
-#include "counters.h"
-#include "sample.h"
+#include "possible_time.h"
 #include "workgroup.h"
 
 namespace gpu {
@@ -17,7 +16,7 @@ class DispatchRecorder {
   // The observer for a workgroup about to run, or nullptr.
   Observer* begin(WorkgroupContext& group);
   void finished(const WorkgroupContext& group);
-  DispatchProfile profile(unsigned threads);
+  DispatchProfile profile(unsigned threads);  // throws ImpossibleTime
   // After profile(): what waves that read the clock saw.
   ClockTimes clock_times(const DispatchProfile& profile) const;
 
@@ -33,6 +32,7 @@ class DispatchRecorder {
   double shared_by() const;
   Estimate estimate_of(uint32_t xcc, const SimulationInput& input, const XccResult& result) const;
   SimulationInput simulation_input(unsigned threads);
+  PossibleTime possible_time(const SimulationInput& input) const;
 
   const DeviceSpec& device_;
   DeviceState& state_;
@@ -48,6 +48,7 @@ class DispatchRecorder {
   std::vector<std::pair<WorkgroupContext*, std::unique_ptr<GroupRecorder>>> open_;
   std::vector<std::unique_ptr<GroupRecorder>> spare_;
   size_t steps_ = 0, bytes_ = 0, steps_per_wave_ = 0;
+  uint32_t waves_per_group_ = 1;
   double shared_by_ = 1;
   bool all_xccs_ = true;
 };

@@ -336,6 +336,7 @@ void ComputeUnit::step(uint32_t w, uint64_t now, WorkSource& source) {
   }
   ++wave.step;
   ++counts.steps;
+  counts.accesses += (word & kHasData) != 0;
   const uint64_t ready = wave.results_until > now ? matrix_ready(wave, s, now) : now;
   const Step step{wave, s, id, (word & kHasData) != 0, now, ready};
   Issue issue{now, now + kQuad, kMessage};

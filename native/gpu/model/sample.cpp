@@ -10,6 +10,7 @@ constexpr uint64_t kWindows = 8;       // made at first; between half of them an
 constexpr uint64_t kParts = 4096;      // of a dispatch whose instructions are kept apart
 constexpr double kWarmUp = 0.5;        // of a window: caches still hold what another window left
 constexpr size_t kFewest = 8;          // workgroups that say something of their window
+constexpr double kLong = 3;            // times the usual wave: it may outlast the rest
 // What one XCD standing for all, and windows beside chance, cost: found by benchmarks/sampling_error.py.
 constexpr double kXccError = 0.03, kWindowError = 0.03;
 
@@ -77,8 +78,9 @@ void Windows::thin(uint64_t place) {
   if (stride_ < uint64_t{1} << 32) stride_ *= 2;
 }
 
-void Executed::add(uint64_t place, uint64_t steps, uint64_t longest_wave) {
+void Executed::add(uint64_t place, uint64_t steps, uint64_t longest_wave, uint64_t accesses) {
   total_ += steps;
+  longest_ = std::max(longest_, longest_wave);
   places_ = std::max(places_, place + 1);
   while (place / part_length_ >= kParts) {
     for (size_t i = 0; i < parts_.size(); ++i) {
@@ -86,6 +88,7 @@ void Executed::add(uint64_t place, uint64_t steps, uint64_t longest_wave) {
       parts_[i] = 0;
       parts_[i / 2] += moved;
     }
+    parts_.resize((parts_.size() + 1) / 2);
     part_length_ *= 2;
   }
   if (parts_.size() <= place / part_length_) parts_.resize(place / part_length_ + 1);
@@ -93,7 +96,7 @@ void Executed::add(uint64_t place, uint64_t steps, uint64_t longest_wave) {
   const size_t size = size_t(4 * std::log2(double(longest_wave + 1)));
   if (last_.size() <= size) last_.resize(size + 1);
   Last& last = last_[size];
-  last = {std::max(last.place, place), std::max(last.steps, longest_wave)};
+  last = {std::max(last.place, place), std::max(last.steps, longest_wave), std::max(last.accesses, accesses)};
 }
 
 uint64_t Executed::steps(uint64_t from, uint64_t to) const {
@@ -112,11 +115,12 @@ uint64_t Executed::steps(uint64_t from, uint64_t to) const {
   return uint64_t(std::llround(up_to(to) - up_to(from)));
 }
 
-double Executed::longest_end(double span, double cycles) const {
+double Executed::longest_end(double span, double cycles, double wait, double usual) const {
   double latest = 0;
   for (const Last& last : last_)
-    if (last.steps)
-      latest = std::max(latest, span * double(last.place) / double(places_) + cycles * double(last.steps));
+    if (last.steps && double(last.steps) > usual)
+      latest = std::max(latest, span * double(last.place) / double(places_) + cycles * double(last.steps) +
+                                    wait * double(last.accesses));
   return latest;
 }
 
@@ -152,12 +156,17 @@ Estimate estimate(const std::vector<Sampled>& groups, const Windows& windows, co
 }
 
 void outlast(Estimate& whole, const Executed& executed, const SimulatedPart& part) {
-  const double lived = double(std::max<uint64_t>(1, part.wave_steps));
-  const double least = (part.wave_cycles - part.waiting_cycles) / lived, most = part.wave_cycles / lived;
-  const double alone = executed.longest_end(whole.started, least);
-  if (alone <= whole.cycles) return;
-  whole.error = std::max(whole.error, executed.longest_end(whole.started, most) - alone);
-  whole.cycles = alone;
+  const double steps = double(std::max<uint64_t>(1, part.wave_steps));
+  const double busy = (part.wave_cycles - part.data_wait_cycles - part.turn_wait_cycles) / steps;
+  const double wait = part.data_wait_cycles / double(std::max<uint64_t>(1, part.accesses));
+  const double usual = kLong * steps / double(std::max<uint64_t>(1, part.waves));
+  const double busy_end = executed.longest_end(whole.started, busy, 0, 0);
+  const double end = std::max(busy_end, executed.longest_end(whole.started, busy, wait, usual));
+  if (end <= whole.cycles) return;
+  // It may wait as the others do for an instruction instead, or half as long.
+  const double as_others = executed.longest_end(whole.started, part.wave_cycles / steps, 0, 0);
+  whole.error = std::max({whole.error, std::abs(as_others - end), (end - busy_end) / 2});
+  whole.cycles = end;
 }
 
 }  // namespace gpu

@@ -39,20 +39,22 @@ struct Sampled {
 // each part of the dispatch, and where the longest waves are.
 class Executed {
  public:
-  void add(uint64_t place, uint64_t steps, uint64_t longest_wave);
+  // `accesses`: of its longest wave, to memory and LDS.
+  void add(uint64_t place, uint64_t steps, uint64_t longest_wave, uint64_t accesses);
   uint64_t steps(uint64_t from, uint64_t to) const;  // of the places, as exactly as parts are kept
   uint64_t total() const { return total_; }
   uint64_t places() const { return places_; }
-  // The latest possible end: of waves so long that they outlast all others. `span` is how long
-  // workgroups are being started, `cycles` what an instruction of a wave takes.
-  double longest_end(double span, double cycles) const;
+  uint64_t longest() const { return longest_; }  // wave, its instructions
+  // The latest end of waves longer than `usual`, which may outlast all others. `span` is how long workgroups
+  // are being started, `cycles` what an instruction of a wave takes, `wait` what it waits for an access.
+  double longest_end(double span, double cycles, double wait, double usual) const;
 
  private:
-  // Parts of equal length that double when there are too many.
+  // Parts of equal length that double when there are too many; the last one has a place that was added.
   std::vector<uint64_t> parts_;
-  uint64_t part_length_ = 1, total_ = 0, places_ = 0;
+  uint64_t part_length_ = 1, total_ = 0, places_ = 0, longest_ = 0;
   struct Last {
-    uint64_t place = 0, steps = 0;
+    uint64_t place = 0, steps = 0, accesses = 0;
   };
   std::vector<Last> last_;  // by the length of the wave, in steps of a quarter of two
 };
@@ -67,14 +69,16 @@ struct SimulatedPart {
   double end = 0;             // the last wave's
   double exhausted = 0;       // when the last workgroup was started
   double share = 1;           // of the XCD's compute units, those simulated
-  double waiting_cycles = 0, wave_cycles = 0;  // of all simulated waves together
-  uint64_t wave_steps = 0;
+  // Of all simulated waves together; waiting: for data, or for their turn to issue.
+  double data_wait_cycles = 0, turn_wait_cycles = 0, wave_cycles = 0;
+  uint64_t waves = 0, wave_steps = 0, accesses = 0;
   bool other_xccs = false;    // stands for XCDs that were not simulated
 };
 // `groups` in the order they were started.
 Estimate estimate(const std::vector<Sampled>& groups, const Windows& windows, const Executed& executed,
                   const SimulatedPart& part);
-// A wave so long that it outlasts the rest runs alone; how much of its time it waits is not known.
+// A wave so long that it outlasts the rest runs alone; for data it waits as long as the others did, which had
+// the memory to share.
 void outlast(Estimate& whole, const Executed& executed, const SimulatedPart& part);
 
 }  // namespace gpu
