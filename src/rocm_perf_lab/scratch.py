@@ -10,11 +10,12 @@ import contextlib
 import fcntl
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+from rocm_perf_lab import beneath
 
 
 @contextlib.contextmanager
@@ -27,7 +28,7 @@ def folder(prefix: str, where: Path | None = None) -> Iterator[Path]:
         try:
             yield made
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            beneath.remove(made.parent, made.name)
 
 
 @contextlib.contextmanager
@@ -66,7 +67,7 @@ def sweep(prefix: str, parent: Path) -> None:
                 continue
             with _held(Path(entry.path), wait=False):
                 if entry.is_dir():
-                    shutil.rmtree(entry.path, ignore_errors=True)
+                    beneath.remove(parent, entry.name)
                 else:
                     Path(entry.path).unlink()
 

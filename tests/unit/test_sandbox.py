@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pwd
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rocm_perf_lab import doctor
-from rocm_perf_lab.errors import MissingTool
+from rocm_perf_lab.errors import MissingTool, Refused
 from rocm_perf_lab.optimize import sandbox, task_group
-from rocm_perf_lab.optimize.sandbox import Ended, Kind, Limits, Sandbox
+from rocm_perf_lab.optimize.sandbox import Sandbox
+from support.sandboxes import SMALL, box, python
 
-SMALL = Limits(wall_s=30, processes=40, memory_bytes=400 << 20, output_bytes=1 << 20)
-
-
-def works(kind: Kind) -> bool:
-    words = Sandbox(kind, Path(sys.prefix)).wrap(["true"])
-    try:
-        return os.spawnvp(os.P_WAIT, words[0], words) == 0
-    except OSError:
-        return False
-
-
-@pytest.fixture(params=["bubblewrap", "landlock"])
-def box(request: pytest.FixtureRequest, tmp_path: Path) -> Sandbox:
-    if not works(request.param):
-        pytest.skip(f"{request.param} does not work on this machine")
-    work = tmp_path / "work"
-    work.mkdir()
-    return Sandbox(request.param, work, limits=SMALL)
-
-
-def python(box: Sandbox, code: str) -> Ended:
-    return box.run([sys.executable, "-c", code])
+__all__ = ["box"]  # a fixture
 
 
 def test_an_honest_program_runs_and_writes_in_its_folder(box: Sandbox) -> None:
@@ -236,7 +221,46 @@ def test_what_is_here_is_tried_not_guessed(monkeypatch: pytest.MonkeyPatch) -> N
     sandbox._available.cache_clear()
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert sandbox.available() in ("landlock", "none")
-    monkeypatch.setattr("rocm_perf_lab.optimize.confine.seccomp_known", lambda: False)
+    monkeypatch.setattr("rocm_perf_lab.optimize.system_calls.known", lambda: False)
     sandbox._available.cache_clear()
     assert sandbox.available() == "none"
+    with pytest.raises(Refused) as refused:
+        sandbox.confined("install one")
+    assert refused.value.exit_code == 5
     sandbox._available.cache_clear()
+
+
+def test_all_of_this_holds_for_an_ordinary_user() -> None:
+    """The attacks as a user who has no rights to give up, if these tests run as root."""
+    if os.geteuid() != 0:
+        pytest.skip("these tests run as an ordinary user already")
+    user = pwd.getpwnam("nobody")
+    ids: dict[str, Any] = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-nobody-") as folder:
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        environment = {
+            **os.environ, "HOME": folder, "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }  # fmt: skip
+        # Python may lie in root's home; then the system's own, if it is the same version.
+        same = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        test = f"open({__file__!r}); import numpy, pytest, rocm_perf_lab"
+        for python in (sys.executable, shutil.which(same, path="/usr/local/bin:/usr/bin")):
+            tried = [python or "false", "-c", test]
+            kept: dict[str, Any] = {
+                "env": environment,
+                "capture_output": True,
+                "text": True,
+                "check": False,
+            }
+            with contextlib.suppress(OSError):
+                if subprocess.run(tried, **kept, **ids).returncode == 0:
+                    break
+        else:
+            pytest.skip("another user cannot read the repository or its Python")
+        tests = [__file__, str(Path(__file__).with_name("test_sandbox_attacks.py"))]
+        words = [str(python), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
+        words += ["--basetemp", f"{folder}/t", *tests]
+        done = subprocess.run(words, cwd=Path(__file__).parents[2], **kept, **ids)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "does not work on this machine" not in done.stdout

@@ -80,7 +80,8 @@ def real_hipcc() -> Path | None:
 
 
 def _is_program(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    # In this order: of a folder that may not be read, `is_file` raises.
+    return os.access(path, os.X_OK) and path.is_file()
 
 
 def _is_shim(path: Path) -> bool:
@@ -113,6 +114,8 @@ def _clangs() -> Iterator[Path]:
     """Every clang on PATH: plain name first, then the newest."""
     numbered: dict[int, Path] = {}
     for folder in map(Path, os.get_exec_path()):
+        if not os.access(folder, os.R_OK | os.X_OK):
+            continue
         if _is_program(folder / "clang"):
             yield folder / "clang"
         for path in sorted(folder.glob("clang-[0-9]*")):

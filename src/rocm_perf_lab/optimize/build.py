@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocm_perf_lab import beneath
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.optimize.sandbox import Sandbox
 
 BUILD_LIMIT_S = 600.0
 SOURCE, OUTPUT = "{source}", "{output}"
+PROGRAM = "program"
 
 
 @dataclass(frozen=True)
@@ -117,15 +118,20 @@ class Builder:
         The file itself is never touched: the text lies in `folder` under the same name, and the
         original's folder is searched for what it includes.
         """
-        shutil.rmtree(folder, ignore_errors=True)
+        # The build can write to this folder, and to no other: what others built stays theirs.
+        beneath.remove(folder.parent, folder.name)
         folder.mkdir(parents=True)
+        box = replace(self.box, work=folder)
+        data = text.encode("utf-8", "surrogateescape")
+        beneath.write(folder, changed.name, data)
         copy = folder / changed.name
-        copy.write_bytes(text.encode("utf-8", "surrogateescape"))
         files = [copy if path == changed else path for path in self.sources]
         # Both under one name: compilers write it into what they make.
-        first = self._once(files, changed.parent, folder / "program")
-        first.program.unlink()
-        again = self._once(files, changed.parent, folder / "program")
+        first = self._once(box, files, changed.parent)
+        beneath.remove(folder, PROGRAM)
+        beneath.remove(folder, changed.name)  # it could have been changed
+        beneath.write(folder, changed.name, data)
+        again = self._once(box, files, changed.parent)
         if [c.elf.data for c in first.codes] != [c.elf.data for c in again.codes]:
             raise BuildFailed(
                 "two builds of the same text give different code: nothing can be proved of it",
@@ -133,13 +139,15 @@ class Builder:
             )
         return again
 
-    def _once(self, files: Sequence[Path], includes: Path, output: Path) -> Built:
+    def _once(self, box: Sandbox, files: Sequence[Path], includes: Path) -> Built:
+        output = box.work / PROGRAM
         words = self.recipe.fill(files, output)
-        ended = self.box.run(words, {"CPATH": str(includes)}, self.limit_s, cwd=output.parent)
+        ended = box.run(words, {"CPATH": str(includes)}, self.limit_s)
         if not ended.ok:
             raise BuildFailed(f"the build {ended.sentence()}", ended.output)
-        if not output.is_file():
-            raise BuildFailed(f"the build ended well but wrote no {output.name}", ended.output)
+        # From here on nothing that was proposed can write there: it may be read by its path.
+        if not beneath.is_file(box.work, PROGRAM):
+            raise BuildFailed(f"the build ended well but wrote no {PROGRAM}", ended.output)
         return Built(output, code_objects(output, self.architecture), ended.output)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import platform
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab import beneath
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError
@@ -240,7 +240,7 @@ class Search:
         if outcome.accepted and outcome.measured is not None:
             self._gain *= outcome.measured.gate.speedup
         if not outcome.accepted:
-            shutil.rmtree(folder, ignore_errors=True)
+            beneath.remove(folder.parent, folder.name)
         return outcome
 
     def _end_to_end(self, outcome: Outcome, before: WholeTime) -> Outcome:

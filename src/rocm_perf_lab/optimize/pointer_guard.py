@@ -206,7 +206,7 @@ def _address_of(operand: Cursor) -> bool:
             return False
         operand = inner
     words = operand.get_tokens()
-    return operand.kind.name == "UNARY_OPERATOR" and next(words).spelling == "&"
+    return bool(operand.kind.name == "UNARY_OPERATOR" and next(words).spelling == "&")
 
 
 def _compared(place: Place) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab import beneath
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.collect.program import resolve
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.device.toolchain import device_library, find_toolchain, real_hipcc
-from rocm_perf_lab.errors import BadInput, Refused, UsageError
+from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.optimize import page, sandbox
 from rocm_perf_lab.optimize.attempt import Bar
 from rocm_perf_lab.optimize.build import code_objects, default_recipe, parse_recipe
@@ -108,28 +108,26 @@ def optimize(asked: Asked, tell: Tell) -> Done:
         proposer = make_proposer(wanted_proposer, tell, asked.budget_s, exchanges)
         if space.resumed:
             tell(f"going on with {space.folder}")
-        box = _box(kind, space, sources, program, architecture, asked.budget_s)
+        box = _box(kind, space, sources, program, asked.arguments, architecture, asked.budget_s)
         search = Search(options, proposer, box, space, tell)
         before = {path: read_text(path) for path in sources}
         document = search.run()
         warnings += _other_build(program, space, architecture)
         written = _hand_over(asked, document, search, space, before)
-        shutil.rmtree(space.folder / "work", ignore_errors=True)
+        beneath.remove(space.folder, "work")
     return Done(document, tuple(warnings), tuple(written))
 
 
 def _sandbox(asked: Asked, warnings: list[str]) -> sandbox.Kind:
     """Rules only rearrange the user's own text; what others write is never run unconfined."""
-    kind = sandbox.available()
+    if asked.sandbox and asked.proposer != "rules":
+        kind = sandbox.confined("install bubblewrap, or take the risk with --no-sandbox")
+    else:
+        kind = sandbox.available()
     if kind != "none":
         if not sandbox.processes_bounded():
             warnings.append(f"the sandbox ({kind}) has a gap here: {sandbox.UNBOUNDED}")
         return kind
-    if asked.sandbox and asked.proposer != "rules":
-        raise Refused(
-            "there is no sandbox here: neither bubblewrap nor Landlock works",
-            hint="install bubblewrap, or take the risk with --no-sandbox",
-        )
     warnings.append("no sandbox works here: what was proposed ran unconfined")
     return kind
 
@@ -139,16 +137,17 @@ def _box(
     space: Workspace,
     sources: tuple[Path, ...],
     program: Path,
+    arguments: Sequence[str],
     architecture: str,
     budget_s: float,
 ) -> Sandbox:
     if real_hipcc() is None:
         # Compiled once and kept: inside the sandbox the cache cannot be written.
         device_library(find_toolchain(), architecture)
-    here = Path.cwd().resolve()
-    seen = {path.parent for path in sources} | {program.parent}
-    if here not in (Path.home(), Path("/")):
-        seen.add(here)
+    named = [path.resolve() for word in arguments if (path := Path(word)).is_file()]
+    seen = {program, *named, *sandbox.shown(Path.cwd().resolve())}
+    for folder in {path.parent for path in sources} | {program.parent}:
+        seen |= sandbox.shown(folder, [path for path in sources if path.parent == folder])
     work = space.folder / "work"
     work.mkdir(exist_ok=True)
     limits = Limits(wall_s=max(budget_s, Limits.wall_s))

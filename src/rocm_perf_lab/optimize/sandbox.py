@@ -12,10 +12,12 @@ import contextlib
 import functools
 import json
 import os
+import pwd
 import re
 import selectors
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -26,24 +28,42 @@ from pathlib import Path
 from typing import Literal
 
 import rocm_perf_lab
+from rocm_perf_lab import beneath
 from rocm_perf_lab.device.toolchain import cache_dir, find_toolchain, runtime_library_dir
-from rocm_perf_lab.errors import MissingTool
-from rocm_perf_lab.optimize import confine
+from rocm_perf_lab.errors import MissingTool, Refused
+from rocm_perf_lab.optimize import confine, system_calls
+from rocm_perf_lab.optimize.disk_use import DiskUse
 from rocm_perf_lab.optimize.task_group import TaskGroup, task_group, where
 
 Kind = Literal["bubblewrap", "landlock", "none"]
+_START = (
+    f"import sys; sys.path.insert(0, {str(Path(rocm_perf_lab.__file__).parents[1])!r}); "
+    "from rocm_perf_lab.optimize.confine import run; run()"
+)
 
 _SYSTEM = (
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/sys",
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store",
     "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives",
     "/etc/localtime", "/etc/OpenCL",
 )  # fmt: skip
-_DEVICES = ("/dev/kfd", "/dev/dri")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_GPU = ("/dev/kfd", "/dev/dri")
+# Where ROCm's driver says what the GPU is; nothing of /sys is seen without one.
+_GPU_TOPOLOGY = (
+    "/sys/class/kfd", "/sys/devices/virtual/kfd", "/sys/class/drm", "/sys/dev/char",
+    "/sys/devices/system/node", "/sys/devices/system/cpu", "/sys/bus/pci", "/sys/module/amdgpu",
+    *(str(path) for path in sorted(Path("/sys/devices").glob("pci*"))),
+)  # fmt: skip
+_SMALL_BYTES = 64 << 20  # of /tmp and /dev/shm, which lie in memory
 # What a program needs of the environment to find its device, language and libraries.
 _PASSED = re.compile(
     r"PATH|LANG|LC_\w+|TZ|LD_LIBRARY_PATH|PYTHONPATH|(ROCM|ROCR|HIP|HSA|GPU|AMD)_\w+|OMP_\w+"
 )
 _SECRET = re.compile(r"token|secret|passw|key|credential|auth", re.IGNORECASE)
+_PARTS = ("bin", "lib", "lib64", "libexec", "include", "llvm")  # of an installation
+_SOURCES = frozenset(
+    ".c .cc .cpp .cxx .c++ .cu .hip .h .hh .hpp .hxx .cuh .inc .inl .ipp .tpp .def".split()
+)
 _LOOK_S = 0.05
 UNBOUNDED = "root's processes are only counted from outside, no control group can be made"
 
@@ -54,7 +74,7 @@ class Limits:
     processes: int = 256
     memory_bytes: int = 16 << 30  # resident, all processes together
     output_bytes: int = 4 << 20
-    file_bytes: int = 8 << 30
+    disk_bytes: int = 8 << 30  # that the work folder may grow by, deleted files that are open too
 
     @property
     def tasks(self) -> int:
@@ -90,6 +110,7 @@ class Sandbox:
     work: Path  # the one folder that can be written
     readable: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    namespaces: bool = True  # with Landlock: of processes and mounts, too, where they can be had
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Only what is on the list; `extra` is the caller's own and goes through the same sieve
@@ -100,10 +121,9 @@ class Sandbox:
             if _PASSED.fullmatch(name) and not _SECRET.search(name)
         }
         own = {n: v for n, v in (extra or {}).items() if not _SECRET.search(n)}
-        temporary = self.work / "tmp"
-        temporary.mkdir(parents=True, exist_ok=True)
+        beneath.make_folder(self.work, "tmp")
         return {
-            **kept, **own, "HOME": str(self.work), "TMPDIR": str(temporary),
+            **kept, **own, "HOME": str(self.work), "TMPDIR": str(self.work / "tmp"),
             "ROCM_PERF_CACHE_DIR": str(cache_dir()),
         }  # fmt: skip
 
@@ -111,32 +131,46 @@ class Sandbox:
         """The command line that runs `command` confined; its streams stay its own."""
         if self.kind == "none":
             return list(command)
-        seen = [str(path) for path in (*map(Path, _SYSTEM), *_own(), *self.readable)]
-        landlocked = self.kind == "landlock"
+        named = (path for path in (*_own(), *self.readable) if not too_much(path))
+        seen = [*_SYSTEM, *map(str, named)]
+        devices = [*_DEVICES, *_gpu()]
+        if _gpu():
+            seen += _GPU_TOPOLOGY
+        files = {"readable": seen, "writable": [str(self.work)], "devices": devices}
         spec = {
             "limits": {
                 "CORE": 0,
-                "FSIZE": self.limits.file_bytes,
+                "FSIZE": self.limits.disk_bytes,
                 "NPROC": self.limits.tasks + _tasks_of_user(),
                 "CPU": int(self.limits.wall_s * (os.cpu_count() or 1)) + 1,
+                "RTPRIO": 0,
+                "MSGQUEUE": 0,
             },
-            "landlock": {"readable": [*seen, "/proc"], "writable": [str(self.work)]}
-            if landlocked
-            else None,
-            "own_processes": landlocked,
+            "landlock": files if self.kind == "landlock" else None,
+            "namespaces": self.namespaces,
         }
-        words = [sys.executable, "-I", confine.__file__, json.dumps(spec), *command]
-        return words if landlocked else [*self._bubblewrap(seen, cwd or self.work), *words]
+        words = [sys.executable, "-I", "-c", _START, json.dumps(spec), *command]
+        if self.kind == "landlock":
+            return words
+        return [*self._bubblewrap(seen, devices, cwd or self.work), *words]
 
-    def _bubblewrap(self, seen: Sequence[str], cwd: Path) -> list[str]:
+    def _bubblewrap(self, seen: Sequence[str], devices: Sequence[str], cwd: Path) -> list[str]:
         words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session"]
-        words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+        words += ["--cap-drop", "ALL", "--proc", "/proc", "--tmpfs", "/dev"]
+        for folder in ("/tmp", "/dev/shm"):
+            words += ["--size", str(_SMALL_BYTES), "--perms", "1777", "--tmpfs", folder]
         # Parents before children: a later bind would hide an earlier one below it.
         for path in sorted(set(seen)):
             words += ["--ro-bind-try", path, path]
-        for device in _DEVICES:
+        for device in devices:
             words += ["--dev-bind-try", device, device]
-        words += ["--bind", str(self.work), str(self.work), "--remount-ro", "/"]
+        for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+            words += ["--symlink", f"/proc/self/fd/{number}", f"/dev/{name}"]
+        words += ["--symlink", "/proc/self/fd", "/dev/fd"]
+        words += ["--bind", str(self.work), str(self.work)]
+        # To root's own files under /proc its user id would be enough.
+        for folder in ("/proc", "/dev", "/"):
+            words += ["--remount-ro", folder]
         return [*words, "--chdir", str(cwd), "--"]
 
     def run(
@@ -154,7 +188,9 @@ class Sandbox:
                 words = group.joined(words)
             elif os.geteuid() == 0 and where(0) is not None:
                 raise MissingTool("no control group could be made for the sandbox this time")
-            ended = _watch(words, self.environment(extra), self.limits, wall_s, place, group)
+            environment = self.environment(extra)
+            disk = DiskUse(self.work, self.limits.disk_bytes)
+            ended = _watch(words, environment, self.limits, wall_s, place, disk, group)
         if ended.exit_code == confine.EXIT_CANNOT_CONFINE and self.kind != "none":
             raise MissingTool(f"the sandbox does not work here: {ended.output.strip()[:300]}")
         return ended
@@ -165,9 +201,17 @@ def available() -> Kind:
     return _available(os.geteuid())
 
 
+def confined(hint: str) -> Kind:
+    """The same, for what must not run without: Refused where nothing works."""
+    kind = available()
+    if kind == "none":
+        raise Refused("there is no sandbox here: neither bubblewrap nor Landlock works", hint=hint)
+    return kind
+
+
 @functools.lru_cache(maxsize=2)
 def _available(_user: int) -> Kind:
-    if not confine.seccomp_known():
+    if not system_calls.known():
         return "none"
     work = Path(sys.prefix)  # never written: the probe is `true`
     kinds: tuple[Kind, ...] = ("bubblewrap", "landlock")
@@ -184,16 +228,59 @@ def _available(_user: int) -> Kind:
 @functools.lru_cache(maxsize=1)
 def _own() -> tuple[Path, ...]:
     """This package and what it needs beside itself: Python, its libraries, the compiler."""
-    found = {Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent}
-    found |= {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
+    prefixes = {
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        Path(sys.executable).resolve().parent.parent,
+    }
+    prefixes |= {Path(root) for name in ("ROCM_PATH", "HIP_PATH") if (root := os.environ.get(name))}
+    found = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
     found |= {Path(rocm_perf_lab.__file__).parent, cache_dir()}
     if library := runtime_library_dir():
         found |= {library, library.resolve()}
     with contextlib.suppress(MissingTool):
-        toolchain = find_toolchain()
-        found.add(Path(toolchain.clang[0]).resolve().parent.parent)
-    found |= {Path(root) for name in ("ROCM_PATH", "HIP_PATH") if (root := os.environ.get(name))}
-    return tuple(sorted(path for path in found if path != Path("/")))
+        prefixes.add(Path(find_toolchain().clang[0]).resolve().parent.parent)
+    for prefix in prefixes:
+        found |= {prefix} if not too_much(prefix) else {prefix / name for name in _PARTS}
+    return tuple(sorted(found))
+
+
+@functools.lru_cache(maxsize=1)
+def _gpu() -> tuple[str, ...]:
+    return tuple(path for path in _GPU if Path(path).exists())
+
+
+def too_much(folder: Path) -> bool:
+    """A folder that holds someone's home, or everyone's files: never shown as a whole."""
+    try:
+        place = folder.resolve()
+        if not place.is_dir():
+            return False
+        if place.stat().st_mode & stat.S_ISVTX:  # /tmp and its like
+            return True
+    except (OSError, RuntimeError):
+        return True
+    return any(home.is_relative_to(place) for home in _homes())
+
+
+@functools.lru_cache(maxsize=1)
+def _homes() -> tuple[Path, ...]:
+    found = {"/", "/etc/passwd", "/var/tmp", "/root", "/home/anyone"}
+    found |= {os.environ.get("HOME", "/"), *(each.pw_dir for each in pwd.getpwall())}
+    system = ("/usr", "/bin", "/sbin", "/nonexistent")  # homes of daemons in folders of programs
+    paths = (Path(name).resolve() for name in found)
+    return tuple(path for path in paths if not any(path.is_relative_to(s) for s in system))
+
+
+def shown(folder: Path, files: Sequence[Path] = ()) -> set[Path]:
+    """What to show of a folder in which something needed lies: all of it, or where that is too
+    much, the files named and the sources and headers beside them."""
+    if not too_much(folder):
+        return {folder}
+    with contextlib.suppress(OSError):
+        beside = (path for path in folder.iterdir() if path.suffix in _SOURCES and path.is_file())
+        return {*files, *beside}
+    return set(files)
 
 
 def _tasks_of_user() -> int:
@@ -222,6 +309,7 @@ def _watch(
     limits: Limits,
     wall_s: float | None,
     cwd: Path,
+    disk: DiskUse,
     group: TaskGroup | None = None,
 ) -> Ended:
     allowed_s = limits.wall_s if wall_s is None else min(wall_s, limits.wall_s)
@@ -244,7 +332,7 @@ def _watch(
             elif len(output) > limits.output_bytes:
                 reason = f"it printed more than {limits.output_bytes >> 10} KiB"
             elif not data:
-                reason = _too_large(process.pid, limits, group)
+                reason = _too_large(process.pid, limits, group, disk)
             if reason:
                 break
     finally:
@@ -276,7 +364,7 @@ def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
             yield data
 
 
-def _too_large(root: int, limits: Limits, group: TaskGroup | None) -> str | None:
+def _too_large(root: int, limits: Limits, group: TaskGroup | None, disk: DiskUse) -> str | None:
     pids = descendants(root)
     if len(pids) > limits.processes or (group is not None and group.refused()):
         return f"it started more than {limits.processes} processes"
@@ -286,6 +374,8 @@ def _too_large(root: int, limits: Limits, group: TaskGroup | None) -> str | None
             memory += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
     if memory > limits.memory_bytes:
         return f"it used more than {limits.memory_bytes >> 20} MiB of memory"
+    if disk.exceeded(pids):
+        return f"it wrote more than {limits.disk_bytes >> 20} MiB to disk"
     return None
 
 

@@ -6,9 +6,10 @@ import math
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocm_perf_lab import beneath
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.codeobject.kernels import read_code_object
 from rocm_perf_lab.errors import BadInput, PerfLabError
@@ -24,6 +25,7 @@ from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 
 REPLAY_LIMIT_S = 600.0
 LEAST_SCORE = 0.02  # of the critical path: a kernel with less cannot matter to the whole
+EXCHANGE, REPLAY = "exchange", "replay"  # folders in the work folder
 Tell = Callable[[str], None]
 
 
@@ -54,7 +56,8 @@ class _Confined:
 
     @property
     def work(self) -> Path:
-        return self.box.work
+        """Read by the worker, written by us: it cannot put links in our way."""
+        return self.box.work.parent / EXCHANGE
 
     def wrap(self, command: Sequence[str]) -> list[str]:
         return self.box.wrap(command)
@@ -67,12 +70,16 @@ class _Confined:
 def open_confined(
     capture: Path, device: str | None, box: Sandbox, interleaving: int = 0
 ) -> ReplaySession:
+    for folder in (EXCHANGE, REPLAY):
+        beneath.make_folder(box.work, folder)
+    readable = (*box.readable, box.work / EXCHANGE)
+    inside = replace(box, work=box.work / REPLAY, readable=readable)
     return ReplaySession(
         capture,
         device=device,
         verify=False,  # hashed when the target was made
         timeout_s=REPLAY_LIMIT_S,
-        confinement=_Confined(box, interleaving),
+        confinement=_Confined(inside, interleaving),
     )
 
 
@@ -129,7 +136,7 @@ def make_target(
     with capture:
         dispatch, totals = capture.dispatch, capture.manifest.totals
         static = _static_lds(capture)
-    seeing = Sandbox(box.kind, box.work, (*box.readable, folder.resolve()), box.limits)
+    seeing = replace(box, readable=(*box.readable, folder.resolve()))
     tell(f"trying inputs on {name}")
     return Target(
         number=number,

@@ -18,7 +18,7 @@ from rocm_perf_lab.optimize import ledger as ledger_file
 from rocm_perf_lab.optimize.attempt import finite
 from rocm_perf_lab.optimize.bundle import is_bundle, unpacked
 from rocm_perf_lab.optimize.claims import Checked, Claim, capture_of, check_claim, read_images
-from rocm_perf_lab.optimize.sandbox import Sandbox, available
+from rocm_perf_lab.optimize.sandbox import Sandbox, confined
 from rocm_perf_lab.optimize.target import open_confined
 from rocm_perf_lab.optimize.workspace import LEDGER, digest, newest_ledger
 from rocm_perf_lab.replay.format import open_capture
@@ -104,6 +104,7 @@ def verify_claims(found: Found, device: str, tell: Tell) -> Verified:
     if found.folder is None:
         return _but(plain, "a ledger alone: results and speed need its bundle or its folder")
     _check_sources(found.folder, read.entries[-1].data)
+    kind = confined("a stranger's code is not run without one")
     checked, timing, name = [], None, None
     with scratch.folder("rocm-perf-verify-") as work:
         for claim in claims:
@@ -113,7 +114,7 @@ def verify_claims(found: Found, device: str, tell: Tell) -> Verified:
             with open_capture(capture, tell=tell) as opened:
                 if opened.dispatch.kernel.symbol != claim.symbol:
                     raise BadInput(f"the capture is not of {claim.symbol}")
-            box = Sandbox(available(), Path(work), (capture,))
+            box = Sandbox(kind, Path(work), (capture,))
             opening = functools.partial(open_confined, capture, device, box)
             with opening(0) as session:
                 timing, name = session.timing, session.device.name

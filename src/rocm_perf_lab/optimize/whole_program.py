@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from rocm_perf_lab import beneath
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.schema.profile import ProfileDocument
@@ -18,6 +18,7 @@ from rocm_perf_lab.schema.profile import ProfileDocument
 RUNS = 3
 TOLERATED = 0.02  # of the whole, beyond the spread of the runs
 _LIMIT_S = 600.0
+_MOST_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,30 @@ def whole_time(
         sys.executable, "-m", "rocm_perf_lab", "profile", str(program), "--no-counters",
         "--runs", str(runs), "--device", device, "--out", str(out), "--", *arguments,
     ]  # fmt: skip
+    inside = replace(box, work=out, readable=(*box.readable, program.parent))
     try:
-        ended = box.run(words, wall_s=_LIMIT_S, cwd=_place(box))
+        ended = inside.run(words, wall_s=_LIMIT_S, cwd=_place(inside))
         if not ended.ok:
             lines = ended.output.strip().splitlines()
             raise BadInput(f"the program {ended.sentence()}: {lines[-1] if lines else ''}"[:400])
-        document = ProfileDocument.model_validate_json((out / "latest/profile.json").read_bytes())
+        document = ProfileDocument.model_validate_json(_profile(out))
     except (OSError, ValidationError) as error:
         raise BadInput(f"the program could not be profiled: {error}"[:400]) from None
     finally:
-        shutil.rmtree(out, ignore_errors=True)
+        beneath.remove(out.parent, out.name)
     spread = document.stability.stddev_ms if document.stability else None
     ms = document.timeline.makespan_ms if document.timeline else document.runtime_ms
     if not ms:
         raise BadInput("the program launched no kernel")
     return WholeTime(ms, spread or 0.0)
+
+
+def _profile(out: Path) -> bytes:
+    """Of the one run in the folder; the program could write there, too."""
+    runs = [name for name in beneath.folders(out) if beneath.is_file(out, f"{name}/profile.json")]
+    if len(runs) != 1:
+        raise OSError(f"{len(runs)} profiles where one was to be")
+    return beneath.read(out, f"{runs[0]}/profile.json", _MOST_BYTES)
 
 
 def _place(box: Sandbox) -> Path:
