@@ -44,13 +44,21 @@ def student_t95(degrees: int) -> float:
     return z + first / degrees + second / degrees**2
 
 
+def mean_and_deviation(samples: Sequence[float] | Column) -> tuple[float, float]:
+    """Of at least two samples. Equal ones deviate by nothing, not by what rounding leaves."""
+    values = np.asarray(samples, dtype=np.float64)
+    if (values == values[0]).all():
+        return float(values[0]), 0.0
+    return float(values.mean()), float(values.std(ddof=1))
+
+
 def mean_interval95(samples: Sequence[float] | Column) -> Interval | None:
     """95 % confidence interval of the mean; None below two samples."""
     values = np.asarray(samples, dtype=np.float64)
     if len(values) < 2:
         return None
-    half = student_t95(len(values) - 1) * float(values.std(ddof=1)) / math.sqrt(len(values))
-    mean = float(values.mean())
+    mean, deviation = mean_and_deviation(values)
+    half = student_t95(len(values) - 1) * deviation / math.sqrt(len(values))
     return mean - half, mean + half
 
 
@@ -59,7 +67,8 @@ def coefficient_of_variation(samples: Sequence[float] | Column) -> float | None:
     values = np.asarray(samples, dtype=np.float64)
     if len(values) < 2 or values.mean() <= 0:
         return None
-    return float(values.std(ddof=1) / values.mean())
+    mean, deviation = mean_and_deviation(values)
+    return deviation / mean
 
 
 def median(samples: Sequence[float] | Column) -> float:

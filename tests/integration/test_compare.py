@@ -73,6 +73,8 @@ def test_runs_are_found_by_name_and_as_latest(tmp_path: Path) -> None:
 
 def test_the_same_database_is_the_same(tmp_path: Path) -> None:
     write_database(tmp_path / "a.db", {"gemm": [5000, 5100, 5200]})
+    refused = complaint(rocm_perf("compare", "a.db", "a.db", "--fail-on", "runtime<5%"), 2)
+    assert "holds of two runs that are the same" in refused
     done = rocm_perf("compare", "a.db", "a.db", "--fail-on", "kernel>0%", cwd=tmp_path)
     assert done.returncode == 0 and "as fast as A" in done.stdout
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rocm_perf_lab.analyze import fail_on
 from rocm_perf_lab.analyze.compare import Comparison, Part, Samples, compare, whole
@@ -17,6 +19,11 @@ from support.databases import write_database
 
 def samples(*runs: list[float], modelled: bool = False, shapes: int = 1) -> Samples:
     return Samples(tuple(np.array(run) for run in runs), modelled, shapes)
+
+
+SENSIBLE = st.sampled_from(
+    ["runtime>0%", "runtime>5%", "runtime>=5%", "runtime<-5%", "runtime<0.9x"]
+)
 
 
 def noisy(mean: float, count: int, seed: int, spread: float = 0.01) -> list[float]:
@@ -109,6 +116,14 @@ def test_rules_are_read(rule: str, limit: float, above: bool) -> None:
         ("runtme>5%", "runtme is not compared"),
         ("kernel:(>5%", "regular expression"),
         ("runtime:x>5%", "no kernel name"),
+        ("runtime<5%", "holds of two runs that are the same"),
+        ("runtime>-5%", "holds of two runs that are the same"),
+        ("runtime>=0%", "holds of two runs that are the same"),
+        ("runtime<1.1x", "holds of two runs that are the same"),
+        ("occupancy<10%", "holds of two runs that are the same"),
+        ("vgprs<8", "holds of two runs that are the same"),
+        ("vgprs>=0", "holds of two runs that are the same"),
+        ("runtime<-100%", "can never hold"),
     ],
 )
 def test_a_rule_that_means_nothing_is_refused(rule: str, says: str) -> None:
@@ -125,11 +140,74 @@ def test_a_gate_fails_only_on_what_is_proven(interval: tuple[float, float], outc
     assert fail_on.judge_time(fail_on.parse("runtime>5%"), "it", time)[0] == outcome
 
 
-@pytest.mark.parametrize(("speedup", "outcome"), [(0.5, "failed"), (1.0, "passed")])
-def test_without_an_interval_the_estimate_decides_and_says_so(speedup: float, outcome: str) -> None:
+@pytest.mark.parametrize("speedup", [0.1, 0.5, 1.0, 10.0])
+def test_without_an_interval_nothing_is_decided(speedup: float) -> None:
     time = Comparison("inconclusive", speedup, None, 3, "pairs", "")
     found, reason = fail_on.judge_time(fail_on.parse("runtime>5%"), "it", time)
-    assert found == outcome and "too few" in reason
+    assert found == "undecided" and "3 samples, too few" in reason
+
+
+@given(ends=st.lists(st.floats(0.2, 5.0), min_size=4, max_size=4), rule=SENSIBLE)
+def test_a_wider_interval_never_decides_what_a_narrower_one_leaves_open(
+    ends: list[float], rule: str
+) -> None:
+    lowest, low, high, highest = sorted(ends)
+    asked = fail_on.parse(rule)
+    wide, narrow = (
+        fail_on.judge_time(asked, "it", Comparison("same", 1.0, i, 30, "pairs", ""))[0]
+        for i in ((lowest, highest), (low, high))
+    )
+    assert wide in (narrow, "undecided")
+
+
+@settings(deadline=None)
+@given(
+    first=st.lists(st.floats(0.1, 100), min_size=1, max_size=6),
+    factor=st.floats(0.1, 10).filter(lambda x: x != 1),
+    rule=SENSIBLE,
+)
+def test_a_handful_of_samples_decides_nothing_however_far_apart(
+    first: list[float], factor: float, rule: str
+) -> None:
+    found = compare(samples(first), samples([x * factor for x in first]))
+    assert fail_on.judge_time(fail_on.parse(rule), "it", found)[0] == "undecided"
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.93, 1.0, 1.04, 1.065, 1.2, 3.0])
+@pytest.mark.parametrize("rule", ["runtime>5%", "runtime<-10%"])
+def test_more_of_the_same_samples_never_takes_a_decision_back(factor: float, rule: str) -> None:
+    a, b = noisy(10, 30, 1, 0.03), noisy(10 * factor, 30, 2, 0.03)
+    decided = [
+        fail_on.judge_time(
+            fail_on.parse(rule), "it", compare(samples(a[:n] * times), samples(b[:n] * times))
+        )[0]
+        for n, times in ((2, 1), (5, 1), (10, 1), (30, 1), (30, 2), (30, 4), (30, 8))
+    ]
+    answers = [outcome for outcome in decided if outcome != "undecided"]
+    assert len(set(answers)) <= 1
+    assert decided == ["undecided"] * (len(decided) - len(answers)) + answers
+
+
+RULES = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(["runtime", "kernel", "vgprs", "occupancy"]),
+    st.sampled_from(["<", ">", "<=", ">="]),
+    st.integers(-120, 200),
+    st.sampled_from(["%", "x", ""]),
+)
+
+
+@given(text=RULES)
+def test_no_rule_that_is_taken_fails_two_runs_that_are_the_same(text: str) -> None:
+    try:
+        rule = fail_on.parse(text)
+    except UsageError:
+        return
+    if rule.metric in fail_on.TIMES:
+        same = compare(samples([1.0, 2.0]), samples([1.0, 2.0]))
+        assert fail_on.judge_time(rule, "it", same)[0] == "passed"
+    else:
+        assert fail_on.judge_amount(rule, "k", 32, 32)[0] == "passed"
 
 
 def test_modelled_times_repeat_exactly_so_their_ratio_is_held_to_the_limit() -> None:

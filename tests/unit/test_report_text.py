@@ -6,6 +6,7 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +15,11 @@ from rich.console import Console
 from rocm_perf_lab.analyze.bottleneck import KernelEvidence, Number, judge
 from rocm_perf_lab.analyze.rules import rule_set
 from rocm_perf_lab.report.names import short_name, short_names
+from rocm_perf_lab.report.story import story
 from rocm_perf_lab.report.text import summary
+from rocm_perf_lab.report.units import spread
 from rocm_perf_lab.schema.profile import ProfileDocument
+from rocm_perf_lab.workflow.report import report_html
 from support.analysis import documents
 from support.cli import rocm_perf
 from support.traces import TraceBuilder
@@ -97,6 +101,30 @@ def test_a_modelled_run_repeats_exactly_and_is_not_called_stable() -> None:
     assert found.stability.classification is None and found.stability.reason
     text = printed(found)
     assert "modelled: repeats exactly" in text and "stable" not in text
+    assert "2 runs repeat exactly" in story(found)[0]
+
+
+def test_equal_times_deviate_by_nothing_whatever_rounding_makes_of_them() -> None:
+    ns = 20834
+    ms = ns / 1e6
+    assert np.std([ms] * 3, ddof=1) > 0  # what rounding makes of them
+    builders = [TraceBuilder(virtual=True, pid=i).dispatch("k", i * 10**6, i * 10**6 + ns)
+                for i in (1, 2, 3)]  # fmt: skip
+    found = documents(*(b.build() for b in builders)).profile
+    assert found.stability is not None and found.stability.repeats_exactly
+    assert (found.stability.cv, found.stability.mean_ms) == (0.0, ms)
+    assert found.kernels[0].dispatch.stddev_ms == 0.0
+    page = report_html(documents(*(b.build() for b in builders)))
+    assert "it repeats exactly" in page and "CV 0" not in page
+
+
+@pytest.mark.parametrize(
+    ("cv", "shown"),
+    [(0.0, "0 %"), (3.4e-17, "below 0.1 %"), (0.0004, "below 0.1 %"), (0.0012, "0.1 %"),
+     (0.05, "5.0 %")],
+)  # fmt: skip
+def test_only_no_spread_is_shown_as_none(cv: float, shown: str) -> None:
+    assert spread(cv) == shown
 
 
 def test_the_details_give_every_metric_with_its_formula() -> None:

@@ -7,9 +7,12 @@
     vgprs>0  lds>1024  scratch>0  sgprs>8     a kernel's use grows by more than that
     occupancy<-10%        a kernel's theoretical occupancy falls by more than a tenth
 
+A rule says what must not be, so it must not hold of two runs that are the same: one that does is
+refused, and so is one that can never hold.
+
 A rule about time fails when the whole interval lies beyond its limit, and is undecided while the
-limit is inside. Where there are too few samples for an interval the estimate decides, and the
-reason says so. Modelled times repeat exactly, so their ratio is compared as it is.
+limit is inside. Too few samples for an interval leave it undecided: less evidence never decides
+more. Modelled times repeat exactly, so their ratio is compared as it is.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ RESOURCES = {
 EXAMPLE = 'for example "runtime>5%", "kernel:softmax>10%", "vgprs>0" or "occupancy<-10%"'
 
 _RULE = re.compile(
-    r"\s*(?P<metric>[a-z]+)\s*(?::(?P<pattern>.+?))?\s*(?P<relation>[<>])=?\s*"
+    r"\s*(?P<metric>[a-z]+)\s*(?::(?P<pattern>.+?))?\s*(?P<relation>[<>]=?)\s*"
     r"(?P<number>[-+]?\d+(?:\.\d+)?)\s*(?P<unit>%|x)?\s*"
 )
 
@@ -48,6 +51,7 @@ class Rule:
     metric: str
     pattern: re.Pattern[str] | None
     above: bool
+    inclusive: bool  # >= or <=
     limit: float  # of B over A for ratios, of B - A for amounts
     relative: bool
 
@@ -73,8 +77,28 @@ def parse(text: str) -> Rule:
         pattern = re.compile(match["pattern"]) if match["pattern"] else None
     except re.error as error:
         raise UsageError(f"--fail-on {text!r}: not a regular expression: {error}") from None
-    limit = {"%": 1 + number / 100, "x": number, None: number}[unit]
-    return Rule(text.strip(), metric, pattern, match["relation"] == ">", limit, unit is not None)
+    rule = Rule(
+        text=text.strip(),
+        metric=metric,
+        pattern=pattern,
+        above=match["relation"].startswith(">"),
+        inclusive=match["relation"].endswith("="),
+        limit={"%": 1 + number / 100, "x": number, None: number}[unit],
+        relative=unit is not None,
+    )
+    _sensible(rule)
+    return rule
+
+
+def _sensible(rule: Rule) -> None:
+    same = 1.0 if rule.relative else 0.0
+    if _beyond(rule, same, same) == "failed":
+        raise UsageError(
+            f"--fail-on {rule.text!r} holds of two runs that are the same",
+            hint=f"a rule says what must not be; {EXAMPLE}",
+        )
+    if rule.relative and not rule.above and _beyond(rule, 0.0, 0.0) != "failed":
+        raise UsageError(f"--fail-on {rule.text!r} can never hold: nothing is below 0x")
 
 
 def judge_time(rule: Rule, what: str, time: Comparison) -> tuple[Outcome, str]:
@@ -87,8 +111,7 @@ def judge_time(rule: Rule, what: str, time: Comparison) -> tuple[Outcome, str]:
         kind = " (modelled)" if time.modelled else ""
         return _beyond(rule, change, change), shown + kind
     if time.interval is None:
-        few = f"; {time.pairs} samples are too few for an interval, so the estimate decides"
-        return _beyond(rule, change, change), shown + few
+        return "undecided", f"{shown} by {time.pairs} samples, too few for an interval"
     low = 1 / time.interval[1] if math.isfinite(time.interval[1]) else 0.0
     high = 1 / time.interval[0] if time.interval[0] > 0 else math.inf
     ends = f"{low:.3f} to {high:.3f}" if math.isfinite(high) else f"at least {low:.3f}"
@@ -117,6 +140,12 @@ def worst(outcomes: list[tuple[Outcome, str]]) -> tuple[Outcome, str]:
 
 
 def _beyond(rule: Rule, low: float, high: float) -> Outcome:
-    if rule.above:
-        return "failed" if low > rule.limit else "passed" if high <= rule.limit else "undecided"
-    return "failed" if high < rule.limit else "passed" if low >= rule.limit else "undecided"
+    """The whole interval holds, none of it does, or part of it."""
+    held = {_holds(rule, end) for end in (low, high)}
+    return "undecided" if len(held) > 1 else "failed" if held == {True} else "passed"
+
+
+def _holds(rule: Rule, value: float) -> bool:
+    if value == rule.limit:
+        return rule.inclusive
+    return (value > rule.limit) == rule.above

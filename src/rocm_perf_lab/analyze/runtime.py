@@ -18,7 +18,11 @@ from rocm_perf_lab.analyze.kernel_class import KernelClass, kernel_class
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.analyze.keys import kernel_keys
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.statistics import coefficient_of_variation, mean_interval95
+from rocm_perf_lab.statistics import (
+    coefficient_of_variation,
+    mean_and_deviation,
+    mean_interval95,
+)
 from rocm_perf_lab.trace.trace import Agent, KernelSymbol, Trace
 
 # What makes a kernel the dominant one: its part of the critical path (its total time where there
@@ -196,7 +200,7 @@ def stability(per_run_ms: npt.NDArray[np.float64]) -> Stability:
     if n < 2:
         reason = "one run: spread needs at least two (--runs)"
         return Stability(n, mean, median, None, None, None, None, reason)
-    stddev, interval = float(np.std(per_run_ms, ddof=1)), mean_interval95(per_run_ms)
+    (mean, stddev), interval = mean_and_deviation(per_run_ms), mean_interval95(per_run_ms)
     if interval is not None:
         interval = (max(interval[0], 0.0), interval[1])  # no time is negative
     cv = coefficient_of_variation(per_run_ms)
@@ -248,7 +252,7 @@ def _kernel(
         median_ms=float(np.median(ms)),
         mean_ms=float(ms.mean()),
         max_ms=float(ms.max()),
-        stddev_ms=float(ms.std(ddof=1)) if len(ms) > 1 else None,
+        stddev_ms=mean_and_deviation(ms)[1] if len(ms) > 1 else None,
         stability=stability(per_run_ms),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocm_perf_lab.report.units import spread
 from rocm_perf_lab.schema.autotune import AutotuneDocument
 
 
@@ -19,8 +20,10 @@ def summary(result: AutotuneDocument) -> str:
     unit = f" {result.unit}" if result.unit else ""
     if best is not None:
         noun = "sample" if best.samples == 1 else "samples"
-        spread = f", CV {100 * best.cv:.1f} %" if best.cv is not None else ""
-        lines.append(f"best: {best.runtime_ms:.6g}{unit} ({best.samples} {noun}{spread})")
+        varies = f", CV {spread(best.cv)}" if best.cv is not None else ""
+        if best.cv == 0 and result.modelled_error is not None:
+            varies = ", repeats exactly"
+        lines.append(f"best: {best.runtime_ms:.6g}{unit} ({best.samples} {noun}{varies})")
         lines += [f"  {name} = {value}" for name, value in best.parameters.items()]
     if result.optimum_fraction is not None:
         lines.append(f"of the recorded optimum: {100 * result.optimum_fraction:.2f} %")

@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from rocm_perf_lab.report.modelled_error import modelled_error
+from rocm_perf_lab.report.units import spread
 
 # In the order of use; readable on light and dark ground.
 COLOURS = (
@@ -41,6 +42,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters.update(
         percent=percent,
+        spread=spread,
         number=number,
         ms=ms,
         duration=duration,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rocm_perf_lab.report.names import short_name
 from rocm_perf_lab.report.page import duration, ms, percent
+from rocm_perf_lab.report.units import spread
 from rocm_perf_lab.schema.dag import DagDocument
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 
@@ -18,8 +19,10 @@ def story(profile: ProfileDocument, dag: DagDocument | None = None) -> list[str]
         if profile.provenance.device.kind == "virtual":
             text += ", as the virtual GPU models it"
         s = profile.stability
-        if s is not None and s.cv is not None and s.classification is not None:
-            text += f"; {s.runs} runs agree to {percent(s.cv)} ({s.classification})"
+        if s is not None and s.repeats_exactly:
+            text += f"; {s.runs} runs repeat exactly"
+        elif s is not None and s.cv is not None and s.classification is not None:
+            text += f"; {s.runs} runs agree to {spread(s.cv)} ({s.classification})"
         sentences.append(text + ".")
     elif profile.host_wall_ms is not None:
         sentences.append(f"The program took {ms(profile.host_wall_ms)} by the host's clock.")

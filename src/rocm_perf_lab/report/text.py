@@ -15,7 +15,7 @@ from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.modelled_error import modelled_error
 from rocm_perf_lab.report.names import short_name, short_names
 from rocm_perf_lab.report.thread_trace import thread_trace_line
-from rocm_perf_lab.report.units import milliseconds, percent, rate, value_with_unit
+from rocm_perf_lab.report.units import milliseconds, percent, rate, spread, value_with_unit
 from rocm_perf_lab.schema.profile import (
     KernelProfile,
     ProfileDocument,
@@ -251,7 +251,7 @@ def _spread(stability: Stability | None) -> str:
         return f", {stability.runs} runs, modelled: repeats exactly"
     if stability is None or stability.cv is None:
         return ", one run" if stability is not None and stability.runs == 1 else ""
-    text = f", {stability.runs} runs, CV {100 * stability.cv:.1f} % ({stability.classification})"
+    text = f", {stability.runs} runs, CV {spread(stability.cv)} ({stability.classification})"
     if stability.classification == "unstable":
         text += ": too noisy to compare, run more or quiet the machine"
     return text

@@ -11,6 +11,11 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %"
 
 
+def spread(cv: float) -> str:
+    """A coefficient of variation: only one that is nothing is shown as nothing."""
+    return "0 %" if cv == 0 else "below 0.1 %" if cv < 0.0005 else percent(cv)
+
+
 def rate(gflops: float) -> str:
     return f"{gflops / 1e3:,.1f} TFLOP/s" if gflops >= 1e4 else f"{gflops:,.1f} GFLOP/s"
 
