@@ -121,6 +121,18 @@ def test_a_wrong_proposal_is_refused_and_a_right_one_accepted(
     assert (place / "scale.cpp").read_text() == SOURCE
 
 
+def test_what_the_policy_withheld_is_in_the_document_and_on_the_page(
+    finished: tuple[Path, dict[str, Any]],
+) -> None:
+    _, document = finished
+    assert document["policy"] == "unroll" and document["further"]["policy"] == "body"
+    titles = [p["proposal"] for p in document["further"]["proposals"]]
+    assert any("__restrict__" in title for title in titles)
+    page = (Path(str(document["ledger"])).parent / "report.html").read_text("utf-8")
+    assert f"it has {len(titles)} more proposals for scale" in page
+    assert "Not the default" in page
+
+
 def test_the_patch_is_one_that_git_takes(finished: tuple[Path, dict[str, Any]]) -> None:
     place, document = finished
     tree = place.parent / "git"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.optimize import rules
+from rocm_perf_lab.optimize import further, rules
 from rocm_perf_lab.optimize.lexer import tokens
 from rocm_perf_lab.optimize.proposal import Policy, Proposal
 from rocm_perf_lab.optimize.rules.constants import evaluate, trip_count
@@ -54,6 +54,27 @@ def test_trip_counts_know_the_width_of_a_wave() -> None:
         loop.trip_count for loop in read_kernel(context("unroll", APP, None, "careful")).loops
     ]
     assert counts[5] == 6 and counts[7] == 16 and counts[0] is None
+
+
+def test_what_the_default_policy_withholds_is_named() -> None:
+    softmax = EXAMPLES / "softmax.cpp"
+    default = context("unroll", softmax, None, "softmax_thread")
+    found = further.withheld(default, "softmax_thread(float const*)")
+    permitted = {p.title for p in proposals("unroll", "softmax_thread", softmax)}
+    wider = [p.title for p in proposals("body", "softmax_thread", softmax)]
+    assert [w.proposal for w in found] == [title for title in wider if title not in permitted]
+    assert any("__restrict__" in w.proposal for w in found)
+    assert any(w.changes_rounding for w in found) and not all(w.changes_rounding for w in found)
+    told = further.further(found)
+    assert told is not None and told.policy == "body" and "promises" in told.why_not_default
+    assert f"has {len(found)} more proposals for softmax_thread: {wider[0]}; " in further.sentence(
+        told
+    )
+
+
+def test_the_widest_policy_withholds_nothing() -> None:
+    softmax = context("body", EXAMPLES / "softmax.cpp", None, "softmax_thread")
+    assert further.further(further.withheld(softmax, "softmax_thread")) is None
 
 
 @pytest.mark.parametrize(

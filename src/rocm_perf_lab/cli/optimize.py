@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -153,6 +154,7 @@ def optimize(
 
 
 def _print(document: OptimizeDocument) -> None:
+    from rocm_perf_lab.optimize.further import sentence
     from rocm_perf_lab.optimize.page import interval_text, microseconds
 
     modelled = " (modelled)" if document.timing == "modelled" else ""
@@ -178,3 +180,9 @@ def _print(document: OptimizeDocument) -> None:
             f"{microseconds(whole.final_ms)}"
         )
     print(f"ended: {document.stopped}; ledger {document.ledger}")
+    if document.further is not None:
+        for text in (
+            sentence(document.further),
+            f"{document.further.policy} is not the default: {document.further.why_not_default}",
+        ):
+            print(textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False))

@@ -18,6 +18,7 @@ from rocm_perf_lab.optimize.attempt import Attempt, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
 from rocm_perf_lab.optimize.claims import Claim, capture_of, keep_images
 from rocm_perf_lab.optimize.context import build_context
+from rocm_perf_lab.optimize.further import further, withheld
 from rocm_perf_lab.optimize.options import Clock, Options
 from rocm_perf_lab.optimize.patch import make_patch
 from rocm_perf_lab.optimize.proposal import Context, Proposal, Proposer
@@ -27,7 +28,13 @@ from rocm_perf_lab.optimize.target import Target, make_target, ranked
 from rocm_perf_lab.optimize.whole_program import WholeTime, whole_time
 from rocm_perf_lab.optimize.workspace import Workspace, digest
 from rocm_perf_lab.schema.common import Provenance
-from rocm_perf_lab.schema.optimize import EndToEnd, Iteration, KernelOutcome, OptimizeDocument
+from rocm_perf_lab.schema.optimize import (
+    EndToEnd,
+    Iteration,
+    KernelOutcome,
+    OptimizeDocument,
+    Withheld,
+)
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 from rocm_perf_lab.schema.prompt import PromptAttempt
 
@@ -63,6 +70,7 @@ class Search:
         self.outcomes: list[KernelOutcome] = []
         self.notes: list[str] = []
         self.claims: list[Claim] = []
+        self.withheld: list[Withheld] = []
         self.changed: dict[Path, str] = {}  # what was accepted, by file
         self.stopped = "nothing more to try"
         self._gain = 1.0
@@ -115,7 +123,16 @@ class Search:
             before = before or self._whole(original.program)
             work = Work(target, path, profile, original, builder, before)
             bests[path] = self._improve(work, best)
+            self._look_further(work, bests[path])
         return self._document(started, profile, texts, original, bests, before)
+
+    def _look_further(self, work: Work, best: Best) -> None:
+        name = work.target.name
+        try:
+            result = self._context(work.path, best.source, name, work.profile, ())
+            self.withheld += withheld(result, name)
+        except PerfLabError as error:
+            self._note(f"{name}: what more another policy would try is not known: {error.message}")
 
     def _target(
         self, number: int, kernel: KernelProfile, original: Built, gpu: Gpu | None
@@ -391,6 +408,7 @@ class Search:
             end_to_end=whole,
             proposer=self.proposer.name,
             policy=self.options.policy,
+            further=further(self.withheld),
             min_speedup=self.options.bar.min_speedup,
             confidence=self.options.bar.confidence,
             sandbox=self.box.kind,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocm_perf_lab.optimize.further import sentence
 from rocm_perf_lab.report import page
 from rocm_perf_lab.schema.optimize import Interval, OptimizeDocument
 
@@ -12,6 +13,7 @@ def render(document: OptimizeDocument) -> str:
         title=f"Optimize: {document.program}",
         d=document,
         diff=_diff(document.patch),
+        further=sentence(document.further) if document.further is not None else None,
         us=microseconds,
         interval=interval_text,
     )

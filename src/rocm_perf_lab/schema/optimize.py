@@ -64,6 +64,23 @@ class KernelOutcome(Model):
     notes: list[str]
 
 
+class Withheld(Model):
+    """What the rules would try if more might change."""
+
+    kernel: str
+    proposal: str = Field(description="its title")
+    rule: str
+    changes_rounding: bool = Field(description="results may differ in the last places")
+
+
+class Further(Model):
+    """A policy that permits more than this search had."""
+
+    policy: Literal["body"]
+    proposals: list[Withheld] = Field(description="on the result as it is, best first")
+    why_not_default: str
+
+
 class EndToEnd(Model):
     """The whole program, kernels and the gaps between them."""
 
@@ -90,6 +107,10 @@ class OptimizeDocument(Document):
     end_to_end: EndToEnd | None
     proposer: str
     policy: Literal["unroll", "body"]
+    further: Further | None = Field(
+        default=None,
+        description="proposals that the policy withheld; null: it permits all the rules have",
+    )
     min_speedup: float
     confidence: float
     sandbox: Literal["bubblewrap", "landlock", "none"]

@@ -18,12 +18,9 @@ class RulesProposer:
     def propose(self, context: Context) -> Iterable[Proposal]:
         tree = read_kernel(context)
         tried = {attempt.title for attempt in context.prompt.attempts}
-        seen = {context.source}
-        for idea in _ideas(tree, context.prompt):
-            source = edits.apply(tree.text, idea.edits).encode("latin-1").decode()
-            if idea.title in tried or source in seen:
+        for idea, source in _new_texts(tree, context):
+            if idea.title in tried:
                 continue
-            seen.add(source)
             if idea.rule == "unroll" and not keeps_occupancy(context, source):
                 continue
             yield Proposal(
@@ -41,6 +38,21 @@ class RulesProposer:
     ) -> Proposal | None:
         """A rule has no second idea about the same edit."""
         return None
+
+
+def ideas_for(context: Context) -> list[Idea]:
+    """All that the policy of `context` permits, tried or not."""
+    return [idea for idea, _ in _new_texts(read_kernel(context), context)]
+
+
+def _new_texts(tree: KernelTree, context: Context) -> Iterator[tuple[Idea, str]]:
+    """Each idea that makes another text than those before it, and its text."""
+    seen = {context.source}
+    for idea in _ideas(tree, context.prompt):
+        source = edits.apply(tree.text, idea.edits).encode("latin-1").decode()
+        if source not in seen:
+            seen.add(source)
+            yield idea, source
 
 
 def _ideas(tree: KernelTree, prompt: PromptDocument) -> Iterator[Idea]:
