@@ -102,6 +102,16 @@ def numbers(data: bytes, kind: str = "<i4", count: int = COUNT) -> npt.NDArray[n
     return np.frombuffer(data, dtype=kind)[:count].astype(np.float64)
 
 
+def test_the_program_reads_the_commands_own_standard_input(cases: Path, tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("one two\n")
+    script = 'test "$(cat)" = "one two" && exec "$0" in_place'
+    with (tmp_path / "input").open("rb") as file:
+        done = rocm_perf(*"capture --device virtual --kernel . --out made sh --".split(),
+                         "-c", script, cases, cwd=tmp_path, stdin=file)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "made" / "manifest.json").is_file()
+
+
 def test_a_kernel_in_place_is_seen_before_and_after(take: Take) -> None:
     capture = take("in_place", "in_place", 1)
     assert capture.manifest.complete and capture.dispatch.index == 1

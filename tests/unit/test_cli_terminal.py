@@ -17,6 +17,7 @@ from rocm_perf_lab.cli import main as cli
 from rocm_perf_lab.cli import progress
 from rocm_perf_lab.cli.main import COMMANDS
 from rocm_perf_lab.trace.rocpd_writer import Dispatch, RocpdWriter
+from support.cli import complaint, rocm_perf
 
 # One call of each command that is quick: its result, or the sentence that it cannot be done.
 CALLS = {
@@ -182,3 +183,16 @@ def test_the_line_moves_while_a_step_lasts() -> None:
     for watch.now in (1.0, 5.0, 65.0):
         shown.append(str(line.__rich__()))
     assert shown == ["reading 1 input", "reading 1 input  0:05", "reading 1 input  1:05"]
+
+
+@pytest.mark.parametrize(
+    "words", [("optimize", "./nothing"), ("autotune", "--space", "no.json", "--cmd-template", "x")]
+)
+def test_a_command_that_gives_programs_no_input_says_so_if_there_was_some(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "input").write_text("numbers")
+    with (tmp_path / "input").open("rb") as file:
+        given = complaint(rocm_perf(*words, cwd=tmp_path, stdin=file), 3)
+    assert f"{words[0]} gives programs no standard input" in given
+    assert "standard input" not in complaint(rocm_perf(*words, cwd=tmp_path), 3)
