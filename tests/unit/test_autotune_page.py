@@ -55,6 +55,22 @@ def test_a_run_in_which_nothing_worked_has_a_page_too() -> None:
     assert "no configuration worked" in page.render(found)
 
 
+def test_a_modelled_time_that_repeats_says_so_and_a_small_spread_is_not_shown_as_none() -> None:
+    found = result([1.0, 2.0])
+    best = found.best_config
+    assert best is not None
+
+    def shown(cv: float, modelled_error: float | None) -> str:
+        held = best.model_copy(update={"cv": cv, "samples": 3})
+        given = {"best_config": held, "modelled_error": modelled_error}
+        return summary(found.model_copy(update=given))
+
+    assert "(3 samples, repeats exactly)" in shown(0.0, 0.1)
+    assert "(3 samples, CV below 0.1 %)" in shown(3.4e-17, 0.1)
+    assert "(3 samples, CV 0 %)" in shown(0.0, None)
+    assert "(3 samples, CV 4.2 %)" in shown(0.042, None)
+
+
 def test_modelled_times_say_so_with_their_error() -> None:
     def tuned(kind: str) -> AutotuneDocument:
         rows = space.from_configurations([{"block": 64}, {"block": 256}], "here")
