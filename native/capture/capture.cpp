@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "code.h"
@@ -23,8 +24,10 @@ namespace capture {
 
 namespace {
 
-std::atomic<bool> done{false};
-std::atomic<bool> claimed{false};
+std::atomic<uint64_t> settled{0};  // wants that are captured, refused or another process's
+std::mutex claim_mutex;
+std::set<const Want*>& claimed = *new std::set<const Want*>;
+std::mutex one_at_a_time;
 std::atomic<uint64_t> dispatches{0};
 std::mutex problem_mutex;
 std::vector<std::string>& problems = *new std::vector<std::string>;
@@ -32,11 +35,15 @@ std::vector<std::string>& remarks = *new std::vector<std::string>;
 constexpr auto kPatience = std::chrono::seconds(3);
 
 // The program may be several processes: the first to get there makes the capture.
-bool claim() {
-  if (claimed.exchange(true)) return false;
-  const int file = open((config().folder + "/claimed").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+bool claim(const Want& want) {
+  {
+    std::lock_guard lock(claim_mutex);
+    if (!claimed.insert(&want).second) return false;
+  }
+  const std::string path = config().folder + "/" + want.place + "claimed";
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
-    done = true;
+    ++settled;
     return false;
   }
   close(file);
@@ -87,7 +94,7 @@ struct Code {
   std::vector<Segment> segments;
 };
 
-std::vector<Code> code_parts() {
+std::vector<Code> code_parts(const std::string& place) {
   std::vector<Code> list;
   for (LoadedCode& loaded : loaded_code()) {
     Code code{std::move(loaded), {}};
@@ -106,7 +113,7 @@ std::vector<Code> code_parts() {
           segment.area.size = load.memory_size;
           segment.area.agent = code.loaded.agent;
           const std::string stem =
-              "code_objects/" + std::to_string(list.size()) + "." + std::to_string(code.segments.size());
+              place + "code_objects/" + std::to_string(list.size()) + "." + std::to_string(code.segments.size());
           segment.area.before_name = stem + ".image.bin";
           segment.area.after_name = stem + ".after.bin";
           code.segments.push_back(std::move(segment));
@@ -121,7 +128,7 @@ class OneCapture {
  public:
   explicit OneCapture(const Target& target)
       : target_(target), queue_(target.queue), packet_(target.packet), kernel_(*target.kernel) {
-    code_ = code_parts();
+    code_ = code_parts(place());
     for (const Piece& piece : pieces()) {
       Region region{piece, {}};
       char name[32];
@@ -130,8 +137,8 @@ class OneCapture {
       region.area.size = piece.size;
       region.area.read_at = piece.read_at;
       region.area.agent = piece.agent;
-      region.area.before_name = std::string("memory/") + name;
-      region.area.after_name = std::string("memory_after/") + name;
+      region.area.before_name = place() + "memory/" + name;
+      region.area.after_name = place() + "memory_after/" + name;
       regions_.push_back(std::move(region));
       bytes_ += piece.size;
     }
@@ -143,10 +150,10 @@ class OneCapture {
 
   bool before() {
     for (const char* name : {"memory", "memory_after", "code_objects"})
-      mkdir((config().folder + "/" + name).c_str(), 0700);
+      mkdir((config().folder + "/" + place() + name).c_str(), 0700);
     for (size_t i = 0; i < code_.size(); ++i) {
       if (!code_[i].loaded.image) continue;
-      File file("code_objects/" + std::to_string(i) + ".hsaco");
+      File file(place() + "code_objects/" + std::to_string(i) + ".hsaco");
       file.write(code_[i].loaded.image->data(), code_[i].loaded.image->size());
       if (!file.close()) return false;
     }
@@ -177,7 +184,8 @@ class OneCapture {
            text(kernel_.kernarg_bytes) + " " + label(queue_.agent.handle) + "\n";
     out +=
         "queue" + text(queue_.type) + text(queue_.size) + text(queue_.private_bytes) + text(queue_.group_bytes) + "\n";
-    for (size_t i = 0; i < snapshot_->files().size(); ++i) out += "file" + text(i) + " " + snapshot_->files()[i] + "\n";
+    for (size_t i = 0; i < snapshot_->files().size(); ++i)
+      out += "file" + text(i) + " " + snapshot_->files()[i].substr(place().size()) + "\n";
     for (size_t i = 0; i < code_.size(); ++i) {
       const LoadedCode& loaded = code_[i].loaded;
       out += "code" + text(i) + text(loaded.base) + text(loaded.size) + " " + std::to_string(loaded.delta) + " " +
@@ -200,14 +208,18 @@ class OneCapture {
       std::lock_guard lock(problem_mutex);
       for (const std::string& problem : problems) out += "problem " + hex(problem) + "\n";
       for (const std::string& remark : remarks) out += "note " + hex(remark) + "\n";
+      problems.clear();
+      remarks.clear();
     }
     out += "end\n";
-    File file("native");
+    File file(place() + "native");
     file.write(out.data(), out.size());
     return file.close();
   }
 
  private:
+  const std::string& place() const { return target_.want.place; }
+
   struct Region {
     Piece piece;
     Area area;
@@ -227,7 +239,7 @@ class OneCapture {
                                                   : nullptr;
     if (data) std::memcpy(bytes.data(), data, size);
     else if (size) note_problem("the kernel's arguments could not be read: " + failure);
-    File file("kernarg.bin");
+    File file(place() + "kernarg.bin");
     file.write(bytes.data(), bytes.size());
     return file.close();
   }
@@ -273,15 +285,17 @@ void complete(hsa_signal_t theirs, hsa_signal_t ours) {
 // would lose its place.
 void elsewhere(const std::function<void()>& work) { std::thread(work).join(); }
 
-void tell(const std::string& line) { append_line("status", line); }
-
 }  // namespace
 
-bool finished() { return done.load(std::memory_order_relaxed); }
+bool finished() { return settled.load(std::memory_order_relaxed) >= config().wants.size(); }
 uint64_t count_dispatch() { return dispatches++; }
 
-bool is_target(const Kernel* kernel, uint64_t index) {
-  return kernel && !finished() && kernel->wanted && index == config().index && claim();
+const Want* claim_target(const Kernel* kernel, uint64_t index) {
+  if (!kernel || finished()) return nullptr;
+  for (const Want& want : config().wants)
+    if (index == want.index && (want.name.empty() ? kernel->wanted : kernel->name == want.name) && claim(want))
+      return &want;
+  return nullptr;
 }
 
 void note_problem(const std::string& reason) {
@@ -298,8 +312,10 @@ namespace {
 
 // Everything before the target on its queue has run.
 void capture_now(const Target& target) {
+  const std::lock_guard alone(one_at_a_time);
   Queue& queue = target.queue;
   const auto failed = [&] { return queue.failed != 0; };
+  const auto tell = [&](const std::string& line) { append_line(target.want.place + "status", line); };
   stop_here();
   gate().close();
   drain_others(queue);
@@ -309,7 +325,7 @@ void capture_now(const Target& target) {
     one = std::make_unique<OneCapture>(target);
     tell("found " + std::to_string(one->regions()) + " " + std::to_string(one->bytes()) + " " +
          hex(target.kernel->demangled));
-    const bool fits = one->bytes() <= config().max_bytes;
+    const bool fits = one->bytes() <= std::min(config().max_bytes, target.want.max_bytes);
     if (!fits) tell("refused");
     ready = fits && one->before();
   });
@@ -325,7 +341,7 @@ void capture_now(const Target& target) {
     tell("fault " + std::to_string(queue.failed));
   }
   if (!write_error().empty()) tell("failed " + hex(write_error()));
-  done = true;
+  ++settled;
   resume();
   core.hsa_signal_store_screlease_fn(target.over, 0);
   gate().open();

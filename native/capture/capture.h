@@ -10,11 +10,12 @@
 namespace capture {
 
 struct Kernel;
+struct Want;
 
-bool finished();           // captured, refused or failed: nothing is left to do
+bool finished();            // captured, refused or failed: nothing is left to do
 uint64_t count_dispatch();  // its number in the process, from 0
-// True for one launch of one process: whoever hears it must capture.
-bool is_target(const Kernel* kernel, uint64_t index);
+// What is wanted of this launch, to one process and once: whoever hears it must capture.
+const Want* claim_target(const Kernel* kernel, uint64_t index);
 
 // The launch to capture. It is on its queue already, behind barriers: everything before it has run
 // when `drained` is zero, it runs itself when `go` is, and what is behind it when `over` is.
@@ -22,6 +23,7 @@ struct Target {
   Queue& queue;
   hsa_kernel_dispatch_packet_t packet;  // as the program wrote it
   std::shared_ptr<const Kernel> kernel;
+  const Want& want;
   uint64_t index, number;
   hsa_signal_t drained, go, ran, over;
 };

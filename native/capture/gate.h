@@ -19,11 +19,14 @@ class Gate {
   bool pass() {
     std::lock_guard lock(mutex_);
     ++inside_;
+    if (closed_) ++late_;
     return closed_;
   }
-  void leave() {
+  // `closed`: what pass() said.
+  void leave(bool closed = false) {
     std::lock_guard lock(mutex_);
-    if (--inside_ == 0) changed_.notify_all();
+    if (closed) --late_;
+    if (--inside_ == 0 || late_ == 0) changed_.notify_all();
   }
 
   // From the return on, whoever was inside has left, and who comes knows that it is closed.
@@ -36,6 +39,11 @@ class Gate {
     std::lock_guard lock(mutex_);
     closed_ = false;
     changed_.notify_all();
+  }
+  // Once it is open again: returns when all who found it closed have left.
+  void settle() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return late_ == 0; });
   }
   bool closed() const { return closed_; }
 
@@ -54,7 +62,7 @@ class Gate {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> closed_{false};
-  unsigned inside_ = 0;
+  unsigned inside_ = 0, late_ = 0;  // of these, who found it closed
 };
 
 inline Gate& gate() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include "gate.h"
 #include "tables.h"
@@ -276,6 +277,17 @@ std::vector<Piece> pieces() {
     found.push_back(part);
   }
   return found;
+}
+
+Piece allocation_at(uint64_t address) {
+  std::lock_guard lock(mutex);
+  auto it = books.upper_bound(address);
+  if (it == books.begin()) return {};
+  const Piece& piece = (--it)->second;
+  const std::string_view kind = piece.kind;
+  const bool only =
+      (kind == "pool" || kind == "host" || kind == "svm" || kind == "registered") && piece.read_at == piece.base;
+  return address - piece.base < piece.size && piece.reachable && only ? piece : Piece{};
 }
 
 void release_deferred() {

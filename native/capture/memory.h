@@ -20,6 +20,10 @@ void hook_memory();
 // Everything there is now, sorted, without overlaps.
 std::vector<Piece> pieces();
 
+// The allocation an address lies in; its size is zero where there is none, or where the same memory
+// may be known by another address as well.
+Piece allocation_at(uint64_t address);
+
 // Memory given back while a capture is under way stays until it is over.
 void release_deferred();
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <sstream>
 
 namespace capture {
 
@@ -41,7 +42,14 @@ bool read_config(Config& config) {
     const size_t space = line.find(' ');
     const std::string key = line.substr(0, space), value = space == std::string::npos ? "" : line.substr(space + 1);
     if (key == "kernel") config.regex = value;
-    else if (key == "index") config.index = std::strtoull(value.c_str(), nullptr, 10);
+    else if (key == "index") config.wants.push_back({"", std::strtoull(value.c_str(), nullptr, 10), ""});
+    else if (key == "want") {
+      std::istringstream words(value);
+      Want want;
+      words >> want.place >> want.index >> want.max_bytes >> want.name;
+      want.place += "/";
+      config.wants.push_back(want);
+    } else if (key == "launches") config.launches = true;
     else if (key == "max") config.max_bytes = std::strtoull(value.c_str(), nullptr, 10);
   }
   given = config;

@@ -5,14 +5,25 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace capture {
+
+// One launch to capture: the index-th of a kernel of this name, or where none is given of one that
+// the pattern matches. Its files go to a folder of the folder, or into the folder itself.
+struct Want {
+  std::string name;
+  uint64_t index = 0;
+  std::string place;  // empty, or ends with a slash
+  uint64_t max_bytes = UINT64_MAX;
+};
 
 // Where to write and what to look for; from ROCM_PERF_CAPTURE, the folder with the file `config`.
 struct Config {
   std::string folder;
   std::string regex;
-  uint64_t index = 0;
+  std::vector<Want> wants;
+  bool launches = false;  // write down how every kernel is launched
   uint64_t max_bytes = UINT64_MAX;
 };
 bool read_config(Config& config);  // false: nobody asked for a capture

@@ -11,6 +11,8 @@
 #include "capture.h"
 #include "code.h"
 #include "gate.h"
+#include "launches.h"
+#include "output.h"
 #include "tables.h"
 
 namespace capture {
@@ -186,6 +188,10 @@ class Rewrite {
   void add_target(const Target& target, hsa_kernel_dispatch_packet_t packet) {
     packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER | kSystemFences;
     packet.completion_signal = target.ran;
+    {
+      std::lock_guard lock(queue_.mutex);
+      queue_.blockers.push_back({target.drained, target.over, false});
+    }
     packets_.push_back(bytes_of(barrier(target.drained)));
     packets_.push_back(bytes_of(barrier({}, target.go)));
     packets_.push_back(bytes_of(packet));
@@ -209,8 +215,9 @@ class Rewrite {
     const Queue::Blocker blocker{make_signal(1), make_signal(1)};
     std::lock_guard lock(queue_.mutex);
     while (!queue_.blockers.empty() && is_zero(queue_.blockers.front().passed)) {
-      for (hsa_signal_t signal : {queue_.blockers.front().reached, queue_.blockers.front().passed})
-        core.hsa_signal_destroy_fn(signal);
+      if (queue_.blockers.front().ours)
+        for (hsa_signal_t signal : {queue_.blockers.front().reached, queue_.blockers.front().passed})
+          core.hsa_signal_destroy_fn(signal);
       queue_.blockers.pop_front();
     }
     queue_.blockers.push_back(blocker);
@@ -234,9 +241,11 @@ std::optional<Target> target_of(Queue& queue, const void* packet) {
   uint64_t index = 0;
   auto kernel = launched(dispatch.kernel_object, index);
   const uint64_t number = count_dispatch();
-  if (!is_target(kernel.get(), index)) return {};
-  return Target{queue,          dispatch,       std::move(kernel), index,         number,
-                make_signal(1), make_signal(1), make_signal(1),    make_signal(1)};
+  if (kernel && config().launches) record_launch(dispatch, *kernel, index);
+  const Want* want = claim_target(kernel.get(), index);
+  if (!want) return {};
+  return Target{queue,  dispatch,       std::move(kernel), *want,          index,
+                number, make_signal(1), make_signal(1),    make_signal(1), make_signal(1)};
 }
 
 void on_packets(const void* list, uint64_t count, uint64_t, void* data, hsa_amd_queue_intercept_packet_writer writer) {
@@ -244,17 +253,17 @@ void on_packets(const void* list, uint64_t count, uint64_t, void* data, hsa_amd_
   auto& queue = *static_cast<Queue*>(data);
   const bool closed = gate().pass();
   Rewrite rewrite(queue, closed);
-  std::optional<Target> target;
+  std::vector<Target> targets;
   for (uint64_t i = 0; i < count; ++i) {
     const void* packet = static_cast<const char*>(list) + 64 * i;
     std::optional<Target> found = target_of(queue, packet);
     if (found) rewrite.add_target(*found, found->packet);
     else rewrite.add(packet);
-    if (found) target.emplace(std::move(*found));
+    if (found) targets.push_back(std::move(*found));
   }
   rewrite.write(writer);
-  gate().leave();
-  if (target) capture_dispatch(*target);
+  gate().leave(closed);
+  for (const Target& target : targets) capture_dispatch(target);
 }
 
 void on_queue_error(hsa_status_t status, hsa_queue_t* handle, void* data) {
@@ -344,6 +353,12 @@ void resume() { core.hsa_signal_store_screlease_fn(hold, 0); }
 void finish_drain() {
   for (std::thread& thread : drainers) thread.join();
   drainers.clear();
+  gate().settle();
+  for (const auto& queue : all_queues()) {
+    std::lock_guard lock(queue->mutex);
+    queue->held = false;
+    queue->marks.clear();
+  }
 }
 
 void hook_queues() {

@@ -21,9 +21,11 @@ struct Queue {
   std::atomic<int> failed{0};  // the status that stopped it
 
   // A barrier that was not yet satisfied when it was passed on, between two barriers of ours: what
-  // came before it has run once `reached` is zero, and nothing behind it runs before `passed` is.
+  // came before it has run once `reached` is zero, and nothing behind it runs before `passed` is. A
+  // launch that waits to be captured stops its queue in the same way.
   struct Blocker {
     hsa_signal_t reached, passed;
+    bool ours = true;  // to destroy
   };
   std::mutex mutex;
   std::deque<Blocker> blockers;
@@ -41,7 +43,7 @@ void stop_here();
 void drain_others(Queue& own);
 // Lets queues that wait behind a barrier of ours go on.
 void resume();
-// After the gate was opened: nothing of a draining is left under way.
+// After the gate was opened: nothing of a draining is left under way, and another may begin.
 void finish_drain();
 
 hsa_signal_t make_signal(int64_t value);

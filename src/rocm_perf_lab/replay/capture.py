@@ -8,7 +8,7 @@ import platform
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -70,7 +70,7 @@ def capture_program(options: Options, tell: Tell = lambda _: None) -> Made:
                 outcome = _run(program, options, target, new.folder, tell)
             manifest = finish.finish(
                 new.folder,
-                _provenance(target, started, new.folder),
+                provenance(target, started, new.folder),
                 compress=options.compress,
                 hashed=hashes.known(),
             )
@@ -129,6 +129,22 @@ def _run(program: str, options: Options, target: Target, folder: Path, tell: Tel
     limit = options.max_bytes
     config = [f"kernel {options.kernel}", f"index {options.index}"]
     config += [f"max {limit}"] if limit is not None else []
+    with observed(program, options, config, target, folder, tell) as (outcome, sentence):
+        if (folder / native_log.LINES).exists():
+            return None if outcome.ok else sentence
+        raise why_not(options, folder, sentence, outcome)
+
+
+@contextlib.contextmanager
+def observed(
+    program: str,
+    options: Options,
+    config: Sequence[str],
+    target: Target,
+    folder: Path,
+    tell: Tell,
+) -> Iterator[tuple[process.Outcome, str]]:
+    """Run the program with the library in it: how it ended, and that as a sentence."""
     (folder / native_log.CONFIG).write_text("".join(f"{line}\n" for line in config), "utf-8")
     environment = _environment(target, folder)
     tell(f"running {Path(program).name}")
@@ -142,11 +158,7 @@ def _run(program: str, options: Options, target: Target, folder: Path, tell: Tel
                     )
             except OSError as error:
                 raise BadInput(f"cannot run {program}: {error.strerror}") from None
-        name = Path(program).name
-        sentence = f"{name} {outcome.sentence(options.timeout_s)}"
-        if (folder / native_log.LINES).exists():
-            return None if outcome.ok else sentence
-        raise _why_not(options, folder, sentence, outcome)
+        yield outcome, f"{Path(program).name} {outcome.sentence(options.timeout_s)}"
 
 
 @contextlib.contextmanager
@@ -179,7 +191,7 @@ def _tell_new(rows: list[list[str]], tell: Tell) -> int:
     return len(rows)
 
 
-def _why_not(
+def why_not(
     options: Options, folder: Path, sentence: str, outcome: process.Outcome
 ) -> BadInput | Refused | MissingTool:
     status = {row[0]: row for row in native_log.lines(folder, native_log.STATUS) if row}
@@ -251,7 +263,7 @@ def _never_matched(options: Options, folder: Path, loaded: bool) -> BadInput:
     )
 
 
-def _provenance(target: Target, started: str, folder: Path) -> Provenance:
+def provenance(target: Target, started: str, folder: Path) -> Provenance:
     agents = native_log.read(folder).agents
     gpu = next((agent for agent in agents if agent.label.startswith("gpu")), None)
     return Provenance(

@@ -12,7 +12,8 @@ from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.capture import Extent
 
 LINES, STATUS, KERNELS, COUNTS, CONFIG = "native", "status", "kernels", "counts", "config"
-OWN_FILES = (LINES, STATUS, KERNELS, COUNTS, CONFIG, "claimed", "problem")
+LAUNCHES = "launches"
+OWN_FILES = (LINES, STATUS, KERNELS, COUNTS, CONFIG, LAUNCHES, "claimed", "problem")
 
 
 @dataclass(frozen=True)
