@@ -11,11 +11,13 @@ from rocm_perf_lab.arch.load import gpu
 from rocm_perf_lab.optimize import result_check
 from rocm_perf_lab.optimize.attempt import Attempt, Bar, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, Built, default_recipe
+from rocm_perf_lab.optimize.family import make_family
 from rocm_perf_lab.optimize.proposal import Context, Proposal
 from rocm_perf_lab.optimize.sandbox import Limits, Sandbox, available
 from rocm_perf_lab.optimize.target import Target, open_confined
 from rocm_perf_lab.replay.capture import Options, capture_program
 from rocm_perf_lab.replay.format import open_capture
+from rocm_perf_lab.replay.launches import launch_of, record_launches
 from support.catalogue import TARGET, Entry, context, entries
 from support.hip_build import need_virtual_gpu
 
@@ -23,7 +25,15 @@ from support.hip_build import need_virtual_gpu
 STAGES = {
     "results": {"result_check"},
     "gate": {"gate", "code_guard", "static_guard"},
-    "any": {"static_guard", "compile", "code_guard", "resource_guard", "result_check", "gate"},
+    "any": {
+        "static_guard",
+        "promise_guard",
+        "compile",
+        "code_guard",
+        "resource_guard",
+        "result_check",
+        "gate",
+    },
 }
 
 
@@ -56,12 +66,18 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     original = builder.build(TARGET, TARGET.read_text("utf-8"), work / "original")
     capture = folder / "capture"
     capture_program(Options(str(original.program), (), r"^target\(", out=capture, device="virtual"))
-    with open_capture(capture) as opened:
-        symbol = opened.dispatch.kernel.symbol
     seeing = Sandbox(box.kind, work, (capture,), box.limits)
+    with open_capture(capture) as opened:
+        main = launch_of(opened)
+    symbol, options = main.symbol, Options(str(original.program), (), "", device="virtual")
+    family = make_family(
+        original, main, record_launches(options), options, folder / "launches",
+        lambda path: lambda seed: open_confined(path, "virtual", seeing, seed), lambda _: None,
+    )  # fmt: skip
     target = Target(
         number=1, name="target", symbol=symbol, capture=capture, device="virtual", box=seeing,
         threads=64, dynamic_lds_bytes=0, gpu=gpu("gfx942"), floor_ns=0.0, score=1.0, share=1.0,
+        family=family,
         plan=result_check.prepare(lambda seed: open_confined(capture, "virtual", seeing, seed)),
     )  # fmt: skip
     return Bench(builder, original, target, folder)

@@ -94,6 +94,14 @@ def optimize(
             show_default=False,
         ),
     ] = None,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            metavar="RULE",
+            help="How the program's own output must agree: exact, numbers:TOL or ignore.",
+        ),
+    ] = "numbers:1e-05",
     report: Report = None,
     out: Annotated[
         Path,
@@ -136,6 +144,7 @@ def optimize(
         out=out,
         device=device,
         sandbox=not no_sandbox,
+        output=output,
     )
     input_is_not_given_on("optimize")
     with progress() as tell:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.errors import PerfLabError
-from rocm_perf_lab.optimize import code_guard, result_check, static_guard
+from rocm_perf_lab.optimize import code_guard, promises, result_check, static_guard
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
 from rocm_perf_lab.optimize.measure import Measured, measure
 from rocm_perf_lab.optimize.patch import make_patch
@@ -151,13 +151,20 @@ class Attempt:
                 outcome, stage="code_guard", reason="the compiler makes the same instructions of it"
             )
 
+        family = target.family
+        changed = family.changed(self.original, built)
+        if reason := family.unchecked(changed):
+            return replace(outcome, stage="code_guard", reason=reason)
+        if reason := promises.bounds_broken(family.launches, family.of(built)):
+            return replace(outcome, stage="promise_guard", reason=reason)
+
         launch = (target.gpu, target.threads, target.dynamic_lds_bytes)
         outcome = replace(outcome, resources=code_guard.resources(kernel, *launch))
         if reason := code_guard.check_resources(self.original.kernel(symbol), kernel, *launch):
             return replace(outcome, stage="resource_guard", reason=reason)
 
         self.tell("result_check", title)
-        checked = result_check.check(target.open_session, target.plan, after.elf.data)
+        checked = target.check(changed, built)
         outcome = replace(outcome, checked=checked)
         if checked.reason:
             return replace(outcome, stage="result_check", reason=checked.reason)
@@ -178,6 +185,8 @@ class Attempt:
             verdict = static_guard.check(context, proposal.source, self.builder.box)
             if verdict.findings:
                 return replace(outcome, reason=verdict.reason)
+            if reason := context.broken_promise(proposal.source):
+                return replace(outcome, stage="promise_guard", reason=reason)
             if verdict.allowed:
                 self.tell("compile", proposal.title)
                 try:

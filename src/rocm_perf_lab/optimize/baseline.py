@@ -11,6 +11,8 @@ from rocm_perf_lab.arch.load import gpu
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
 from rocm_perf_lab.optimize.options import Options
+from rocm_perf_lab.replay.capture import Options as CaptureOptions
+from rocm_perf_lab.replay.launches import Launches, record_launches
 from rocm_perf_lab.schema.profile import ProfileDocument
 
 Tell = Callable[[str], None]
@@ -51,6 +53,12 @@ def profile(original: Built, options: Options, folder: Path, tell: Tell) -> Prof
     workflow.write_documents(documents, partial)
     partial.rename(kept.parent)
     return documents.profile
+
+
+def launches(original: Built, options: Options, tell: Tell) -> Launches:
+    """How it launches its kernels: what a sample is chosen from and promises are held against."""
+    asked = CaptureOptions(str(original.program), options.arguments, "", device=options.device)
+    return record_launches(asked, tell)
 
 
 def gpu_of(profile: ProfileDocument) -> Gpu | None:

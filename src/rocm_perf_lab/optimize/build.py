@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -113,25 +114,35 @@ class Builder:
     limit_s: float = BUILD_LIMIT_S
 
     def build(self, changed: Path, text: str, folder: Path) -> Built:
-        """Build with `text` in the place of `changed`, one of the sources, in `folder`.
+        """Build with `text` in the place of `changed`, one of the sources, in `folder`."""
+        return self.build_all({changed: text}, folder)
 
-        The file itself is never touched: the text lies in `folder` under the same name, and the
-        original's folder is searched for what it includes.
+    def build_all(self, texts: Mapping[Path, str], folder: Path) -> Built:
+        """Build with these texts in the places of sources.
+
+        The files themselves are never touched: the texts lie in `folder` under the same names, and
+        the originals' folders are searched for what they include.
         """
         # The build can write to this folder, and to no other: what others built stays theirs.
         beneath.remove(folder.parent, folder.name)
         folder.mkdir(parents=True)
         box = replace(self.box, work=folder)
-        data = text.encode("utf-8", "surrogateescape")
-        beneath.write(folder, changed.name, data)
-        copy = folder / changed.name
-        files = [copy if path == changed else path for path in self.sources]
+        copies = {path: folder / path.name for path in texts}
+        if len(set(copies.values())) < len(copies):
+            raise BuildFailed("two sources that were changed have the same name", "")
+        files = [copies.get(path, path) for path in self.sources]
+        includes = list(dict.fromkeys(path.parent for path in texts))
+
+        def once() -> Built:
+            for path, text in texts.items():  # each time: a build could change it
+                beneath.remove(folder, path.name)
+                beneath.write(folder, path.name, text.encode("utf-8", "surrogateescape"))
+            return self._once(box, files, includes)
+
         # Both under one name: compilers write it into what they make.
-        first = self._once(box, files, changed.parent)
+        first = once()
         beneath.remove(folder, PROGRAM)
-        beneath.remove(folder, changed.name)  # it could have been changed
-        beneath.write(folder, changed.name, data)
-        again = self._once(box, files, changed.parent)
+        again = once()
         if [c.elf.data for c in first.codes] != [c.elf.data for c in again.codes]:
             raise BuildFailed(
                 "two builds of the same text give different code: nothing can be proved of it",
@@ -139,10 +150,10 @@ class Builder:
             )
         return again
 
-    def _once(self, box: Sandbox, files: Sequence[Path], includes: Path) -> Built:
+    def _once(self, box: Sandbox, files: Sequence[Path], includes: Sequence[Path]) -> Built:
         output = box.work / PROGRAM
         words = self.recipe.fill(files, output)
-        ended = box.run(words, {"CPATH": str(includes)}, self.limit_s)
+        ended = box.run(words, {"CPATH": os.pathsep.join(map(str, includes))}, self.limit_s)
         if not ended.ok:
             raise BuildFailed(f"the build {ended.sentence()}", ended.output)
         # From here on nothing that was proposed can write there: it may be read by its path.

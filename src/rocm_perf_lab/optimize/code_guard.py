@@ -7,6 +7,7 @@ import re
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel
+from rocm_perf_lab.optimize.kernel_source import base_name
 from rocm_perf_lab.schema.optimize import KernelResources
 
 # Fewer waves can pay (more registers each), and the gate will tell; below this share of the
@@ -56,12 +57,14 @@ def check_interface(before: CodeObject, after: CodeObject, symbol: str) -> str |
         ):
             if left != right:
                 return f"the {what} of {name} changed"
-        if name != symbol and old.max_threads != new.max_threads:
+        # Other instances of the same template change with it: `promises` looks at their launches.
+        own = base_name(name) == base_name(symbol)
+        if not own and old.max_threads != new.max_threads:
             return f"the workgroup limit of {name} changed"
         extra = {a.kind for a in new.arguments if a.hidden} - {
             a.kind for a in old.arguments if a.hidden
         }
-        if name == symbol and extra & {"hidden_hostcall_buffer", "hidden_heap_v1"}:
+        if own and extra & {"hidden_hostcall_buffer", "hidden_heap_v1"}:
             return f"{name} now calls the host: {', '.join(sorted(extra))}"
     if before.architecture != after.architecture:
         return f"it is built for {after.architecture} instead of {before.architecture}"

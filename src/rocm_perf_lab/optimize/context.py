@@ -9,6 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.analyze.thread_trace.finding import StallSite
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize.kernel_source import base_name, locate
+from rocm_perf_lab.optimize.promises import Seen, parameters, told
 from rocm_perf_lab.optimize.proposal import Context
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 from rocm_perf_lab.schema.prompt import (
@@ -60,6 +61,7 @@ def build_context(
     attempts: Sequence[PromptAttempt] = (),
     thread_trace: ThreadTraceSummary | None = None,
     max_proposals: int = 8,
+    seen: Seen | None = None,
 ) -> Context:
     """`kernel` as the profiler names it; `flags` are hipcc's of the build that was profiled."""
     measured = _measured(profile, kernel)
@@ -71,16 +73,18 @@ def build_context(
     ):
         trace = None
     usable = trace is not None and trace.usable
+    text = located.extent.text(source)
+    known = told(seen, parameters(text, located.kernel)) if seen and policy == "body" else []
     prompt = PromptDocument(
         task=TASK,
         policy=policy,
-        rules=[*RULES_OF[policy], *RULES],
+        rules=[*RULES_OF[policy], *RULES, *known],
         kernel=PromptKernel(
             name=measured.kernel.name,
             file=path.name,
             first_line=located.first_line,
             last_line=located.last_line,
-            text=located.extent.text(source),
+            text=text,
             used=list(located.used),
         ),
         device=PromptDevice(
@@ -114,6 +118,7 @@ def build_context(
         extent=located.extent,
         flags=tuple(flags),
         architecture=architecture,
+        seen=seen,
     )
 
 

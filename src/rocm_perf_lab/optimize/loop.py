@@ -13,26 +13,31 @@ from rocm_perf_lab import beneath
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError
-from rocm_perf_lab.optimize import baseline, find_source, measure
+from rocm_perf_lab.optimize import baseline, find_source, measure, program_output
 from rocm_perf_lab.optimize.attempt import Attempt, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
 from rocm_perf_lab.optimize.claims import Claim, capture_of, keep_images
 from rocm_perf_lab.optimize.context import build_context
 from rocm_perf_lab.optimize.further import further, withheld
 from rocm_perf_lab.optimize.options import Clock, Options
-from rocm_perf_lab.optimize.patch import make_patch
+from rocm_perf_lab.optimize.patch import limits, make_patch
+from rocm_perf_lab.optimize.program_guard import instructions
+from rocm_perf_lab.optimize.program_output import Expected, Rule
+from rocm_perf_lab.optimize.promises import Seen
 from rocm_perf_lab.optimize.proposal import Context, Proposal, Proposer
 from rocm_perf_lab.optimize.record import kernel_outcome, measured_before, told
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.optimize.target import Target, make_target, ranked
 from rocm_perf_lab.optimize.whole_program import WholeTime, whole_time
 from rocm_perf_lab.optimize.workspace import Workspace, digest
+from rocm_perf_lab.replay.launches import Launches
 from rocm_perf_lab.schema.common import Provenance
 from rocm_perf_lab.schema.optimize import (
     EndToEnd,
     Iteration,
     KernelOutcome,
     OptimizeDocument,
+    ProgramOutput,
     Withheld,
 )
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
@@ -50,7 +55,15 @@ class Work:
     profile: ProfileDocument
     original: Built
     builder: Builder
-    before: WholeTime
+    before: Before
+
+
+@dataclass(frozen=True)
+class Before:
+    """The program as it was, as a whole."""
+
+    time: WholeTime
+    output: Expected | None  # None: the user wants no comparison
 
 
 class Search:
@@ -98,8 +111,10 @@ class Search:
         self.tell("profiling it")
         profile = baseline.profile(original, options, self.space.folder, self.tell)
         gpu = baseline.gpu_of(profile)
+        self.tell("recording its launches")
+        recorded = baseline.launches(original, options, self.tell)
         bests: dict[Path, Best] = {}
-        before: WholeTime | None = None
+        before: Before | None = None
         for number, kernel in enumerate(ranked(profile, options.kernel)):
             if self._spent():
                 break
@@ -111,7 +126,7 @@ class Search:
             best = bests.get(path) or Best(texts[path], original)
             try:
                 self._context(path, best.source, kernel.kernel.name, profile, ())
-                target = self._target(number, kernel, original, gpu)
+                target = self._target(number, kernel, original, recorded, gpu)
             except MissingTool:
                 raise
             except PerfLabError as error:
@@ -120,11 +135,13 @@ class Search:
             if target.plan.blocked:
                 self._note(f"{kernel.kernel.name} is left alone: {target.plan.blocked}")
                 continue
-            before = before or self._whole(original.program)
+            before = before or self._before(original.program)
             work = Work(target, path, profile, original, builder, before)
             bests[path] = self._improve(work, best)
             self._look_further(work, bests[path])
-        return self._document(started, profile, texts, original, bests, before)
+        changed = {p: b for p, b in bests.items() if b.source != texts[p]}
+        final = self._together(builder, changed, before) if before is not None else None
+        return self._document(started, profile, texts, changed, before, final)
 
     def _look_further(self, work: Work, best: Best) -> None:
         name = work.target.name
@@ -135,14 +152,23 @@ class Search:
             self._note(f"{name}: what more another policy would try is not known: {error.message}")
 
     def _target(
-        self, number: int, kernel: KernelProfile, original: Built, gpu: Gpu | None
+        self,
+        number: int,
+        kernel: KernelProfile,
+        original: Built,
+        recorded: Launches,
+        gpu: Gpu | None,
     ) -> Target:
         target = make_target(
             kernel,
-            original.program,
+            original,
             self.options.arguments,
+            recorded,
             number + 1,
-            capture_of(self.space.folder, number + 1),
+            (
+                capture_of(self.space.folder, number + 1),
+                self.space.folder / "launches" / str(number + 1),
+            ),
             self.options.device,
             gpu,
             self.box,
@@ -166,6 +192,26 @@ class Search:
             return path
         raise BadInput(f"no source given defines {kernel.kernel.name}")
 
+    def _before(self, program: Path) -> Before:
+        options, expected = self.options, None
+        if options.output.mode != "ignore":
+            self.tell("running it twice for its output")
+            expected = program_output.expect(self.box, program, options.arguments, options.device)
+            for text in expected.masked():
+                self._note(f"not compared: {text}")
+        return Before(self._whole(program), expected)
+
+    def _output_differs(self, program: Path, before: Before) -> str | None:
+        """What the program prints and writes, against the original's."""
+        if before.output is None:
+            return None
+        options = self.options
+        try:
+            got = program_output.run(self.box, program, options.arguments, options.device)
+        except PerfLabError as error:
+            return error.message
+        return program_output.differs(before.output, got, options.output)
+
     def _whole(self, program: Path) -> WholeTime:
         return whole_time(self.box, program, self.options.arguments, self.options.device)
 
@@ -178,6 +224,7 @@ class Search:
         kernel: str,
         profile: ProfileDocument,
         attempts: Sequence[PromptAttempt],
+        seen: Seen | None = None,
     ) -> Context:
         return build_context(
             path=path,
@@ -187,6 +234,7 @@ class Search:
             policy=self.options.policy,
             flags=self.options.recipe.flags,
             attempts=attempts,
+            seen=seen,
         )
 
     def _improve(self, work: Work, best: Best) -> Best:
@@ -195,7 +243,9 @@ class Search:
         accepted: list[Outcome] = []
         tried: set[str] = set()
         while not self._spent():
-            context = self._context(work.path, best.source, target.name, work.profile, attempts)
+            context = self._context(
+                work.path, best.source, target.name, work.profile, attempts, target.family.seen
+            )
             progressed = False
             for proposal in self._proposals(context, tried):
                 progressed = True
@@ -260,7 +310,7 @@ class Search:
             beneath.remove(folder.parent, folder.name)
         return outcome
 
-    def _end_to_end(self, outcome: Outcome, before: WholeTime) -> Outcome:
+    def _end_to_end(self, outcome: Outcome, before: Before) -> Outcome:
         """A kernel that is faster alone may slow others down, or the program may notice."""
         assert outcome.built is not None
         self.tell(f"end_to_end: {outcome.proposal.title}")
@@ -268,8 +318,11 @@ class Search:
             after = self._whole(outcome.built.program)
         except PerfLabError as error:
             return replace(outcome, stage="end_to_end", reason=error.message)
-        if reason := after.worse_than(before):
+        if reason := after.worse_than(before.time):
             return replace(outcome, stage="end_to_end", reason=reason)
+        self.tell(f"output_check: {outcome.proposal.title}")
+        if reason := self._output_differs(outcome.built.program, before):
+            return replace(outcome, stage="output_check", reason=reason)
         return outcome
 
     def _record(
@@ -313,8 +366,14 @@ class Search:
             raise BadInput(f"what was accepted before no longer builds: {error.reason}") from None
 
     def _final(self, work: Work, best: Best, accepted: Sequence[Outcome]) -> measure.Measured:
-        """The claim: original against final, measured as such and not multiplied together."""
+        """The claim: original against final, compared once more on everything, and measured as
+        such and not multiplied together."""
         target = work.target
+        if len(accepted) > 1:
+            self.tell(f"{_short(target.name)}: comparing the result once more")
+            changed = target.family.changed(work.original, best.built)
+            if reason := target.check(changed, best.built).reason:
+                raise BadInput(reason)
         self.tell(f"{_short(target.name)}: measuring the original against the result")
         rules = [o.proposal.provenance.get("rule") for o in accepted]
         rule = max(rules, key=measure.error_of)  # the widest margin one of the changes asks for
@@ -338,6 +397,34 @@ class Search:
             )
         )  # fmt: skip
         return found
+
+    def _together(
+        self, builder: Builder, changed: Mapping[Path, Best], before: Before
+    ) -> Built | None:
+        """The program with everything that was accepted, which is what a user gets; None, and
+        nothing is accepted any more, where it is not what its parts promised."""
+        if not changed:
+            return None
+        self.tell("the result as a whole")
+        reason = None
+        built = next(iter(changed.values())).built
+        try:
+            if len(changed) > 1:
+                texts = {path: best.source for path, best in changed.items()}
+                built = builder.build_all(texts, self.space.builds / "final")
+                reason = _other_code(built, [best.built for best in changed.values()], self.claims)
+            reason = reason or self._output_differs(built.program, before)
+        except BuildFailed as error:
+            reason = f"it does not build: {error.reason}"
+        if reason is None:
+            return built
+        self._note(f"dropped, all changes together: {reason}")
+        self.claims = []
+        self.outcomes = [
+            o.model_copy(update={"accepted": 0, "speedup": None, "launches": None})
+            for o in self.outcomes
+        ]
+        return None
 
     # ---- bookkeeping
 
@@ -364,21 +451,21 @@ class Search:
         started: str,
         profile: ProfileDocument,
         texts: Mapping[Path, str],
-        original: Built,
         bests: Mapping[Path, Best],
-        before: WholeTime | None,
+        before: Before | None,
+        final: Built | None,
     ) -> OptimizeDocument:
-        changed = {p: b for p, b in bests.items() if b.source != texts[p]}
+        changed = bests if final is not None else {}
         self.changed = {path: best.source for path, best in changed.items()}
         patch = "".join(make_patch(p, texts[p], b.source) for p, b in sorted(changed.items()))
+        patch = limits(o.launches.holds for o in self.outcomes if o.launches) + patch
         won = [o for o in self.outcomes if o.accepted and o.speedup is not None]
         top = max(won, key=lambda o: o.baseline_ms or 0.0, default=None)
         first = top or (self.outcomes[0] if self.outcomes else None)
         whole = None
-        if before is not None and changed:
-            last = next(iter(changed.values())).built
-            after = self._whole(last.program)
-            whole = EndToEnd(baseline_ms=before.ms, final_ms=after.ms, speedup=before.ms / after.ms)
+        if before is not None and final is not None:
+            was, after = before.time, self._whole(final.program)
+            whole = EndToEnd(baseline_ms=was.ms, final_ms=after.ms, speedup=was.ms / after.ms)
         claim = {
             "accepted": bool(changed),
             "speedup": top.speedup if top else 1.0,
@@ -417,6 +504,7 @@ class Search:
             ledger=str(self.space.ledger.path),
             ledger_head=self.space.ledger.head,
             notes=self.notes,
+            output=_output(self.options.output, before, final is not None),
         )
 
 
@@ -425,6 +513,27 @@ def _provenance(profile: ProfileDocument, started: str) -> Provenance:
 
     return profile.provenance.model_copy(
         update={"command": command_line(), "started": started, "host": platform.node()}
+    )
+
+
+def _other_code(built: Built, parts: Sequence[Built], claims: Sequence[Claim]) -> str | None:
+    """A kernel whose code in the whole is not the one that was measured."""
+    for claim in claims:
+        whole = instructions(built.kernel(claim.symbol).code)
+        if not any(whole == instructions(part.kernel(claim.symbol).code) for part in parts):
+            return f"the code of {claim.kernel} is not the one that was measured"
+    return None
+
+
+def _output(rule: Rule, before: Before | None, accepted: bool) -> ProgramOutput | None:
+    if before is None:
+        return None
+    expected = before.output
+    return ProgramOutput(
+        rule=str(rule),
+        agrees=True if accepted and expected is not None else None,
+        compared=sorted(expected.first.parts) if expected is not None else [],
+        masked=expected.masked() if expected is not None else [],
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from rocm_perf_lab.optimize.attempt import Bar
 from rocm_perf_lab.optimize.build import Recipe
 from rocm_perf_lab.optimize.find_source import read_text
+from rocm_perf_lab.optimize.program_output import Rule
 from rocm_perf_lab.optimize.proposal import Policy
 from rocm_perf_lab.optimize.proposers import Wanted
 from rocm_perf_lab.optimize.workspace import digest
@@ -28,6 +29,7 @@ class Options:
     budget_s: float
     bar: Bar
     device: str
+    output: Rule = field(default_factory=Rule)
 
 
 @dataclass
@@ -61,6 +63,7 @@ def settings_of(options: Options, proposer: Wanted) -> dict[str, Any]:
                 "min_speedup": options.bar.min_speedup,
                 "confidence": options.bar.confidence,
                 "device": options.device,
+                "output": str(options.output),
             }
         )
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rocm_perf_lab import scratch
@@ -45,6 +45,11 @@ def make_patch(path: Path, before: str, after: str) -> str:
     tab = "\t" if " " in name else ""
     head = f"diff --git {old} {new}\n--- {old}{tab}\n+++ {new}{tab}\n"
     return head + "".join(_hunks(_lines(before), _lines(after)))
+
+
+def limits(known: Iterable[str]) -> str:
+    """What stands above the patch, where git reads over it."""
+    return "".join(f"# holds for launches as seen: {text}\n" for text in known)
 
 
 def _lines(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from rocm_perf_lab.optimize.promises import Seen, broken
 from rocm_perf_lab.schema.prompt import Policy, PromptDocument
 
 MAX_REPAIRS = 3
@@ -45,6 +46,17 @@ class Context:
     extent: Extent
     flags: tuple[str, ...]  # hipcc's compile flags of the build
     architecture: str  # gfx942
+    # What the recorded launches have in common; None: they were not recorded.
+    seen: Seen | None = None
+
+    def broken_promise(self, source: str) -> str | None:
+        """What the kernel in a new text of the file promises that some launch does not keep."""
+        if self.seen is None:
+            return None
+        tail = len(self.source.encode()) - self.extent.end
+        data = source.encode()
+        after = data[self.extent.begin : len(data) - tail].decode()
+        return broken(self.seen, self.kernel, self.extent.text(self.source), after)
 
     @property
     def policy(self) -> Policy:

@@ -8,7 +8,7 @@ from typing import Any
 from rocm_perf_lab.optimize import measure
 from rocm_perf_lab.optimize.attempt import Outcome, finite
 from rocm_perf_lab.optimize.target import Target
-from rocm_perf_lab.schema.optimize import KernelOutcome
+from rocm_perf_lab.schema.optimize import KernelOutcome, LaunchCoverage
 from rocm_perf_lab.schema.prompt import PromptAttempt
 from rocm_perf_lab.statistics import GateResult
 
@@ -23,7 +23,18 @@ def kernel_outcome(target: Target, accepted: int, found: measure.Measured | None
         confidence_interval=finite(found.gate.interval) if found else None,
         baseline_ms=found.a_median_ns / 1e6 if found else None,
         final_ms=found.b_median_ns / 1e6 if found else None,
-        notes=list(target.plan.notes),
+        notes=target.notes if accepted else list(target.plan.notes),
+        launches=_coverage(target) if accepted else None,
+    )
+
+
+def _coverage(target: Target) -> LaunchCoverage:
+    family = target.family
+    return LaunchCoverage(
+        recorded=family.seen.launches,
+        compared=1 + len(family.compared()),
+        not_compared=family.not_compared(),
+        holds=family.limit(),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from rocm_perf_lab.errors import PerfLabError
@@ -77,8 +78,9 @@ def _session(open_session: OpenSession, seed: int = 0) -> Iterator[ReplaySession
         session.close()
 
 
-def prepare(open_session: OpenSession) -> Plan:
-    """Find out which buffers may be poisoned and which input sets the original stands."""
+def prepare(open_session: OpenSession, most: int | None = None) -> Plan:
+    """Find out which buffers may be poisoned and which input sets the original stands; of the sets
+    the first `most`."""
     with _session(open_session) as session:
         found = session.run([ORIGINAL] * REPEATS)
         if found.verdict(ORIGINAL) != "identical" and (why := _unequal(found, ORIGINAL)):
@@ -90,7 +92,7 @@ def prepare(open_session: OpenSession) -> Plan:
     left_out: dict[str, str] = {}
     session = open_session(0)
     try:
-        for inputs in input_sets.input_sets(session.capture, outputs):
+        for inputs in islice(input_sets.input_sets(session.capture, outputs), most):
             try:
                 _enter(session, inputs)
                 why = _unequal(session.run([ORIGINAL] * REPEATS), ORIGINAL)
@@ -137,10 +139,15 @@ def _only_written(open_session: OpenSession, written: Sequence[Buffer]) -> list[
     return kept
 
 
-def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:
+def check(
+    open_session: OpenSession,
+    plan: Plan,
+    image: bytes,
+    seeds: Sequence[int] = (0, *INTERLEAVINGS),
+) -> CheckResult:
     """Compare a build with the original on every set of the plan; stops at the first difference."""
     results: list[SetResult] = []
-    for seed in (0, *INTERLEAVINGS):
+    for seed in seeds:
         # The captured set and one other are enough to see a race.
         sets = plan.sets if seed == 0 else plan.sets[:2]
         where = f", interleaving {seed}" if seed else ""

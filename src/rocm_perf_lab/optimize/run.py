@@ -23,6 +23,7 @@ from rocm_perf_lab.optimize.loop import Search
 from rocm_perf_lab.optimize.options import Options, settings_of
 from rocm_perf_lab.optimize.patch import apply as apply_text
 from rocm_perf_lab.optimize.patch import how_to_apply
+from rocm_perf_lab.optimize.program_output import parse_rule
 from rocm_perf_lab.optimize.proposal import Policy
 from rocm_perf_lab.optimize.proposers import Wanted, make_proposer
 from rocm_perf_lab.optimize.sandbox import Limits, Sandbox
@@ -56,6 +57,7 @@ class Asked:
     out: Path
     device: str
     sandbox: bool
+    output: str = "numbers"
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def optimize(asked: Asked, tell: Tell) -> Done:
     if asked.apply and asked.patch:
         raise UsageError("--apply and --patch are two ways to have the result", hint="choose one")
     kernel_pattern(asked.kernel)
+    rule = parse_rule(asked.output)
     program = Path(resolve(asked.program)).resolve()
     sources, how = find_source(program, asked.sources)
     tell(f"source: {', '.join(map(str, sources))} ({how})")
@@ -98,6 +101,7 @@ def optimize(asked: Asked, tell: Tell) -> Done:
         budget_s=asked.budget_s,
         bar=Bar(asked.min_speedup, asked.confidence),
         device=asked.device,
+        output=rule,
     )
     wanted_proposer = Wanted(asked.proposer, asked.model, asked.base_url)
     make_proposer(wanted_proposer, tell, asked.budget_s)  # a wrong name ends here, traceless

@@ -14,12 +14,15 @@ from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.codeobject.kernels import read_code_object
 from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.optimize import result_check
+from rocm_perf_lab.optimize.build import Built
+from rocm_perf_lab.optimize.family import Family, make_family
 from rocm_perf_lab.optimize.measure import write_floor_ns
-from rocm_perf_lab.optimize.result_check import Plan
+from rocm_perf_lab.optimize.result_check import CheckResult, Plan
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.replay.capture import Options as CaptureOptions
 from rocm_perf_lab.replay.capture import capture_program
 from rocm_perf_lab.replay.format import Capture, open_capture
+from rocm_perf_lab.replay.launches import Launches, launch_of
 from rocm_perf_lab.replay.session import ReplaySession
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 
@@ -42,11 +45,32 @@ class Target:
     gpu: Gpu | None
     floor_ns: float
     plan: Plan
+    family: Family
     score: float | None
     share: float | None
 
     def open_session(self, interleaving: int = 0) -> ReplaySession:
         return open_confined(self.capture, self.device, self.box, interleaving)
+
+    def check(self, changed: Sequence[str], built: Built) -> CheckResult:
+        """A build on every captured launch of what changed, the main one with all input sets."""
+        image = built.code_of(self.symbol).elf.data
+        main = result_check.check(self.open_session, self.plan, image)
+        if main.reason:
+            return main
+        return CheckResult((*main.sets, *self.family.check(changed, built).sets))
+
+    @property
+    def notes(self) -> list[str]:
+        family = self.family
+        blocked = [
+            f"{each.name} is not compared: {each.plan.blocked}"
+            for each in family.further
+            if each.plan.blocked
+        ]
+        missing = family.not_compared()
+        left = [f"launches seen but not compared: {', '.join(missing)}"] if missing else []
+        return [*self.plan.notes, *blocked, *left]
 
 
 @dataclass(frozen=True)
@@ -105,37 +129,42 @@ def weight(kernel: KernelProfile) -> float:
 
 def make_target(
     kernel: KernelProfile,
-    program: Path,
+    original: Built,
     arguments: Sequence[str],
+    recorded: Launches,
     number: int,
-    folder: Path,
+    folders: tuple[Path, Path],
     device: str,
     gpu: Gpu | None,
     box: Sandbox,
     tell: Tell,
 ) -> Target:
     """Capture one dispatch of the kernel, or take the capture an interrupted run left; then find
-    out what can be checked on it."""
-    name = kernel.kernel.name
+    out what can be checked on it. Further launches of it go to the second folder."""
+    name, (folder, beside) = kernel.kernel.name, folders
     capture = _reopened(folder, tell)
+    options = CaptureOptions(
+        program=str(original.program),
+        arguments=tuple(arguments),
+        kernel=f"^{re.escape(name)}$",
+        # Not the first launch, where there are others: it pays for what is new.
+        index=min(kernel.dispatches - 1, kernel.dispatches // 2),
+        out=folder,
+        device=device,
+    )
     if capture is None:
         tell(f"capturing {name}")
-        capture_program(
-            CaptureOptions(
-                program=str(program),
-                arguments=tuple(arguments),
-                kernel=f"^{re.escape(name)}$",
-                # Not the first launch, where there are others: it pays for what is new.
-                index=min(kernel.dispatches - 1, kernel.dispatches // 2),
-                out=folder,
-                device=device,
-            ),
-            tell,
-        )
+        capture_program(options, tell)
         capture = open_capture(folder, tell=tell)
     with capture:
         dispatch, totals = capture.dispatch, capture.manifest.totals
-        static = _static_lds(capture)
+        static, main = _static_lds(capture), launch_of(capture)
+
+    def opens(path: Path) -> Callable[[int], ReplaySession]:
+        seeing = replace(box, readable=(*box.readable, path.resolve()))
+        return lambda seed: open_confined(path, device, seeing, seed)
+
+    family = make_family(original, main, recorded, options, beside, opens, tell)
     seeing = replace(box, readable=(*box.readable, folder.resolve()))
     tell(f"trying inputs on {name}")
     return Target(
@@ -149,7 +178,8 @@ def make_target(
         dynamic_lds_bytes=max(0, dispatch.group_segment_size - static),
         gpu=gpu,
         floor_ns=write_floor_ns(gpu, totals.changed_bytes),
-        plan=result_check.prepare(lambda seed: open_confined(folder, device, seeing, seed)),
+        plan=result_check.prepare(opens(folder)),
+        family=family,
         score=kernel.critical_path.critical_path_score,
         share=kernel.share,
     )

@@ -12,10 +12,12 @@ from pydantic import ValidationError
 
 from rocm_perf_lab import beneath
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.optimize.program_output import place
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.schema.profile import ProfileDocument
 
 RUNS = 3
+RUNS_IN = "runs"
 TOLERATED = 0.02  # of the whole, beyond the spread of the runs
 _LIMIT_S = 600.0
 _MOST_BYTES = 256 << 20
@@ -40,11 +42,12 @@ def whole_time(
     out = Path(tempfile.mkdtemp(prefix="whole-", dir=box.work))
     words = [
         sys.executable, "-m", "rocm_perf_lab", "profile", str(program), "--no-counters",
-        "--runs", str(runs), "--device", device, "--out", str(out), "--", *arguments,
+        "--runs", str(runs), "--device", device, "--out", str(out / RUNS_IN), "--", *arguments,
     ]  # fmt: skip
     inside = replace(box, work=out, readable=(*box.readable, program.parent))
     try:
-        ended = inside.run(words, wall_s=_LIMIT_S, cwd=_place(inside))
+        with place(inside) as folder:
+            ended = inside.run(words, wall_s=_LIMIT_S, cwd=folder)
         if not ended.ok:
             lines = ended.output.strip().splitlines()
             raise BadInput(f"the program {ended.sentence()}: {lines[-1] if lines else ''}"[:400])
@@ -62,13 +65,8 @@ def whole_time(
 
 def _profile(out: Path) -> bytes:
     """Of the one run in the folder; the program could write there, too."""
-    runs = [name for name in beneath.folders(out) if beneath.is_file(out, f"{name}/profile.json")]
-    if len(runs) != 1:
-        raise OSError(f"{len(runs)} profiles where one was to be")
-    return beneath.read(out, f"{runs[0]}/profile.json", _MOST_BYTES)
-
-
-def _place(box: Sandbox) -> Path:
-    """Where the user stands, if the sandbox shows it: programs find their files from there."""
-    here = Path.cwd()
-    return here if any(here.is_relative_to(path) for path in box.readable) else box.work
+    names = [f"{RUNS_IN}/{name}/profile.json" for name in beneath.folders(out, RUNS_IN)]
+    found = [name for name in names if beneath.is_file(out, name)]
+    if len(found) != 1:
+        raise OSError(f"{len(found)} profiles where one was to be")
+    return beneath.read(out, found[0], _MOST_BYTES)

@@ -8,11 +8,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from rocm_perf_lab import scratch
-from rocm_perf_lab.collect import passes
+from rocm_perf_lab.collect.program import resolve
 from rocm_perf_lab.device.target import choose
 from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.replay import finish, native_log
 from rocm_perf_lab.replay.capture import Options, observed, provenance, why_not
+from rocm_perf_lab.replay.format import Capture
 
 Tell = Callable[[str], None]
 Dimensions = tuple[int, int, int]
@@ -43,7 +44,7 @@ class Launches:
 def record_launches(options: Options, tell: Tell = lambda _: None) -> Launches:
     """Run the program once; of the options program, arguments, device and time limit count."""
     program, target = (
-        passes.resolve(options.program),
+        resolve(options.program),
         choose(options.device, rocprofv3_installed=True),
     )
     with scratch.folder("rocm-perf-launches-") as folder:
@@ -83,6 +84,28 @@ def _allocation(word: str) -> tuple[int, tuple[int, int]]:
     return at, (base, size)
 
 
+def launch_of(capture: Capture) -> Launch:
+    """What the record would have said of a captured launch."""
+    dispatch, kernarg = capture.dispatch, capture.kernarg
+    regions = [r for r in capture.regions if r.kind in ("pool", "host", "svm", "registered")]
+    allocations = {}
+    for at in range(0, len(kernarg) - 7, 8):
+        word = int.from_bytes(kernarg[at : at + 8], "little")
+        region = next((r for r in regions if r.base <= word < r.base + r.size), None)
+        if region is not None:
+            allocations[at] = (region.base, region.size)
+    return Launch(
+        symbol=dispatch.kernel.symbol,
+        index=dispatch.index,
+        process=0,
+        grid=dispatch.grid,
+        block=dispatch.workgroup,
+        group_bytes=dispatch.group_segment_size,
+        kernarg=kernarg,
+        allocations=allocations,
+    )
+
+
 @dataclass(frozen=True)
 class Want:
     symbol: str
@@ -96,7 +119,7 @@ def capture_several(
 ) -> list[PerfLabError | None]:
     """Capture them all in one run of the program; why one could not be had, in their order."""
     program, target = (
-        passes.resolve(options.program),
+        resolve(options.program),
         choose(options.device, rocprofv3_installed=True),
     )
     if target.notice is not None:

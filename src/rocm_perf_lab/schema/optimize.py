@@ -10,12 +10,14 @@ from rocm_perf_lab.schema.common import DeviceInfo, Document, Model
 
 Stage = Literal[
     "static_guard",
+    "promise_guard",
     "compile",
     "code_guard",
     "resource_guard",
     "result_check",
     "gate",
     "end_to_end",
+    "output_check",
     "accepted",
 ]
 Interval = tuple[float | None, float | None]
@@ -52,6 +54,24 @@ class Iteration(Model):
     seconds: float
 
 
+class LaunchCoverage(Model):
+    """The launches of a kernel, all instances of its template together."""
+
+    recorded: int = Field(description="launches of the program that differ in something")
+    compared: int = Field(description="of these, captured and compared with the original's results")
+    not_compared: list[str] = Field(description="what of them no comparison saw, in words")
+    holds: str = Field(description="the limit the patch states: what all launches had in common")
+
+
+class ProgramOutput(Model):
+    """What the program itself prints and writes, changed build beside the original."""
+
+    rule: str = Field(description="exact, numbers:TOL or ignore")
+    agrees: bool | None = Field(description="of the result; null: it was not compared")
+    compared: list[str] = Field(description="streams and files")
+    masked: list[str] = Field(description="what differs between two runs of the original")
+
+
 class KernelOutcome(Model):
     kernel: str
     critical_path_score: float | None
@@ -62,6 +82,7 @@ class KernelOutcome(Model):
     baseline_ms: float | None
     final_ms: float | None
     notes: list[str]
+    launches: LaunchCoverage | None = Field(default=None, description="what it was compared on")
 
 
 class Withheld(Model):
@@ -119,3 +140,6 @@ class OptimizeDocument(Document):
     ledger: str
     ledger_head: str = Field(description="hash of the ledger's last entry")
     notes: list[str]
+    output: ProgramOutput | None = Field(
+        default=None, description="the program's own output; null: nothing got so far"
+    )

@@ -9,7 +9,6 @@ from rocm_perf_lab.optimize.rules import body, edits, head, unroll
 from rocm_perf_lab.optimize.rules.idea import Idea, hot_share
 from rocm_perf_lab.optimize.rules.kernel_tree import KernelTree, read_kernel
 from rocm_perf_lab.optimize.rules.registers import keeps_occupancy
-from rocm_perf_lab.schema.prompt import PromptDocument
 
 
 class RulesProposer:
@@ -48,18 +47,19 @@ def ideas_for(context: Context) -> list[Idea]:
 def _new_texts(tree: KernelTree, context: Context) -> Iterator[tuple[Idea, str]]:
     """Each idea that makes another text than those before it, and its text."""
     seen = {context.source}
-    for idea in _ideas(tree, context.prompt):
+    for idea in _ideas(tree, context):
         source = edits.apply(tree.text, idea.edits).encode("latin-1").decode()
         if source not in seen:
             seen.add(source)
             yield idea, source
 
 
-def _ideas(tree: KernelTree, prompt: PromptDocument) -> Iterator[Idea]:
+def _ideas(tree: KernelTree, context: Context) -> Iterator[Idea]:
+    prompt = context.prompt
     if prompt.policy == "unroll":
         yield from unroll.ideas(tree, prompt)
         return
-    restrict = head.restrict(tree)
+    restrict = head.restrict(tree, context)
     unrolled = list(unroll.ideas(tree, prompt))
     hot = sorted(tree.loops, key=lambda loop: -hot_share(prompt, loop))
     # What helps most often comes first: independent loads, then wider ones.
@@ -70,7 +70,7 @@ def _ideas(tree: KernelTree, prompt: PromptDocument) -> Iterator[Idea]:
     yield from unrolled
     for idea in (
         restrict,
-        head.launch_bounds(tree, prompt),
+        head.launch_bounds(tree, context),
         body.padding(tree, prompt),
         body.non_temporal(tree, prompt),
     ):

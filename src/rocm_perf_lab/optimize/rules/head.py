@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
 
+from rocm_perf_lab.optimize import promises
+from rocm_perf_lab.optimize.proposal import Context
 from rocm_perf_lab.optimize.rules.edits import insert
 from rocm_perf_lab.optimize.rules.idea import Idea
 from rocm_perf_lab.optimize.rules.kernel_tree import KernelTree
-from rocm_perf_lab.schema.prompt import PromptDocument
 
 
-def restrict(tree: KernelTree) -> Idea | None:
-    """Loads may move over stores, if no two buffers overlap."""
-    open_ones = [p for p in tree.parameters if p.pointer and not p.restrict]
+def restrict(tree: KernelTree, context: Context) -> Idea | None:
+    """Loads may move over stores, if no two buffers overlap: in no launch that was recorded."""
+    refused = _overlapping(context)
+    open_ones = [
+        p for p in tree.parameters if p.pointer and not p.restrict and p.name not in refused
+    ]
     written = any(not p.constant for p in tree.parameters if p.pointer)
     if not open_ones or not written or sum(p.pointer for p in tree.parameters) < 2:
         return None
@@ -30,16 +34,24 @@ def restrict(tree: KernelTree) -> Idea | None:
         title=f"__restrict__ on {names}",
         rationale=(
             f"Loads through {names} need not wait for stores through the others. Right only where "
-            "these buffers never overlap: the result check sees the captured launches, the "
-            "program's author knows the rest."
+            "these buffers never overlap, as in every launch of the program that was recorded."
         ),
         edits=tuple(edits),
     )
 
 
-def launch_bounds(tree: KernelTree, prompt: PromptDocument) -> Idea | None:
-    block = prompt.measurement.block or (0, 0, 0)
-    threads = block[0] * block[1] * block[2]
+def _overlapping(context: Context) -> set[str]:
+    """Names of parameters of which `__restrict__` would be refused."""
+    if context.seen is None:
+        return set()
+    listed = promises.parameters(context.extent.text(context.source), context.kernel)
+    stars = [i for i, parameter in enumerate(listed) if parameter.stars]
+    return {listed[i].name for i in promises.unrestricted(context.seen, listed, stars)}
+
+
+def launch_bounds(tree: KernelTree, context: Context) -> Idea | None:
+    block = context.prompt.measurement.block or (0, 0, 0)
+    threads = max(math.prod(block), context.seen.threads if context.seen else 0)
     head = tree.text[slice(*tree.head)]
     if "__launch_bounds__" in head or not 1 <= threads <= 1024:
         return None
@@ -50,15 +62,9 @@ def launch_bounds(tree: KernelTree, prompt: PromptDocument) -> Idea | None:
         rule="launch_bounds",
         title=f"__launch_bounds__({threads})",
         rationale=(
-            f"Registers are shared out for the {threads} threads of the measured launch instead of "
-            "1024. A launch with larger blocks would fail."
+            f"Registers are shared out for the {threads} threads of the largest block launched "
+            "instead of 1024. A launch with larger blocks would fail."
         ),
         edits=(insert(tree.head[0] + place.end(), f" __launch_bounds__({threads})"),),
         details={"threads": str(threads)},
     )
-
-
-def ideas(tree: KernelTree, prompt: PromptDocument) -> Iterator[Idea]:
-    for idea in (restrict(tree), launch_bounds(tree, prompt)):
-        if idea is not None:
-            yield idea
