@@ -182,6 +182,11 @@ def _print(document: OptimizeDocument) -> None:
             f"{interval_text(kernel.confidence_interval)}; {microseconds(kernel.baseline_ms)} -> "
             f"{microseconds(kernel.final_ms)}"
         )
+        if kernel.launches is not None:
+            print(f"  holds for launches as seen: {kernel.launches.holds}")
+    if document.output is not None and document.output.agrees:
+        shown = ", ".join(document.output.compared)
+        print(f"output as the original's ({document.output.rule}): {shown}")
     if document.end_to_end is not None:
         whole = document.end_to_end
         print(
