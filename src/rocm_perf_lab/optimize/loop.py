@@ -146,7 +146,8 @@ class Search:
     def _look_further(self, work: Work, best: Best) -> None:
         name = work.target.name
         try:
-            result = self._context(work.path, best.source, name, work.profile, ())
+            seen = work.target.family.seen
+            result = self._context(work.path, best.source, name, work.profile, (), seen)
             self.withheld += withheld(result, name)
         except PerfLabError as error:
             self._note(f"{name}: what more another policy would try is not known: {error.message}")
