@@ -175,6 +175,16 @@ def walk(cursor: Cursor) -> Iterator[Cursor]:
         waiting.extend(reversed(list(node.get_children())))
 
 
+def overloads(cursor: Cursor) -> list[Cursor]:
+    """The functions a name may mean."""
+    library = bindings().conf.lib
+    count = library.clang_getNumOverloadedDecls(cursor)
+    found = [library.clang_getOverloadedDecl(cursor, index) for index in range(count)]
+    for each in found:
+        each._tu = cursor._tu  # as the bindings' own functions do
+    return found
+
+
 @contextlib.contextmanager
 def complete() -> Iterator[None]:
     """What is read of a tree inside is all of it: ctypes drops exceptions of callbacks, and what

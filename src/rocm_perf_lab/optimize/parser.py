@@ -95,13 +95,15 @@ class Parser:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        words = self._box.wrap(python("rocm_perf_lab.optimize.parser_worker"))
+        place = self._box.place
+        words = self._box.wrap(python("rocm_perf_lab.optimize.parser_worker"), place)
         self._running = subprocess.Popen(
             words,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env=self._box.environment(),
+            cwd=place,
             start_new_session=True,
         )
         return self._running

@@ -8,7 +8,7 @@ written as something else), conversions from or to such types, and addresses use
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rocm_perf_lab.optimize import libclang
@@ -115,10 +115,14 @@ def _object(node: Cursor) -> Iterator[Found]:
 
 def _made(place: Place, source: bytes) -> Iterator[Found]:
     node = place[0]
-    if node.kind.name == "VAR_DECL":
-        return
     kind = node.type.get_canonical()
     pointer = kind.kind.name == "POINTER" and not _is_function(kind.get_pointee())
+    if (given := _given_zero(node, source)) is not None:
+        yield _null(node, given)
+    if node.kind.name == "CXX_NULL_PTR_LITERAL_EXPR" and not _compared(place):
+        yield _null(node, kind)
+    if node.kind.name == "VAR_DECL":
+        return
     if node.kind.name == "CALL_EXPR":
         if holds_pointer(kind) and not (kind.kind.name == "POINTER" and not pointer):
             key = ("returned", node.spelling, _bare(kind))
@@ -136,7 +140,7 @@ def _made(place: Place, source: bytes) -> Iterator[Found]:
     elif operand is None:
         return
     elif pointer and node.kind.name in (*CASTS, "UNEXPOSED_EXPR", "INIT_LIST_EXPR"):
-        yield from _to_pointer(place, operand, kind)
+        yield from _to_pointer(place, operand, kind, source)
     elif node.kind.name in CASTS:
         yield from _from_lvalue(place, operand, kind, source)
 
@@ -158,7 +162,7 @@ def _null(node: Cursor, kind: Type) -> Found:
     return _item(("null", _bare(kind)), f"a {kind.spelling} that points to nothing", node)
 
 
-def _to_pointer(place: Place, operand: Cursor, kind: Type) -> Iterator[Found]:
+def _to_pointer(place: Place, operand: Cursor, kind: Type, source: bytes) -> Iterator[Found]:
     node, explicit = place[0], place[0].kind.name in CASTS
     came = operand.type.get_canonical()
     if came.kind.name in ARRAYS:
@@ -169,8 +173,8 @@ def _to_pointer(place: Place, operand: Cursor, kind: Type) -> Iterator[Found]:
         if explicit or not _compared(place):
             yield _null(node, kind)
         return
-    elif came.kind.name == "DEPENDENT" and _address_of(operand):
-        return  # of an element of a template's array; what it is cast to was looked at
+    elif came.kind.name == "DEPENDENT" and _leads_on(operand, source):
+        return  # from a template's array; what it is cast to was looked at
     elif not explicit and came.kind.name in ("DEPENDENT", "UNEXPOSED"):
         return  # not a conversion yet: it is one in an instance, if at all
     else:
@@ -199,14 +203,54 @@ def _is_zero(operand: Cursor) -> bool:
     return bool(operand.kind.name in ("INTEGER_LITERAL", "CXX_NULL_PTR_LITERAL_EXPR"))
 
 
-def _address_of(operand: Cursor) -> bool:
-    while operand.kind.name == "PAREN_EXPR":
-        inner = _operand(operand)
-        if inner is None:
-            return False
-        operand = inner
-    words = operand.get_tokens()
-    return bool(operand.kind.name == "UNARY_OPERATOR" and next(words).spelling == "&")
+def _leads_on(operand: Cursor, source: bytes) -> bool:
+    """In a template, where types are not known yet: whether it is an address of something, or a
+    pointer and a distance."""
+    waiting = [operand]
+    while waiting:
+        node = waiting.pop()
+        parts = [c for c in node.get_children() if c.kind.is_expression()]
+        if node.type.get_canonical().kind.name in ("POINTER", *ARRAYS):
+            return True
+        if node.kind.name in TRANSPARENT and len(parts) == 1:
+            waiting.append(parts[0])
+            continue
+        parts = [c for c in parts if c.type.get_canonical().kind.name != "OVERLOAD"]
+        name = _operator(node, parts, source)
+        if name == "&" and len(parts) == 1:
+            return True
+        if name == "-" and len(parts) == 2:
+            waiting += parts[:1] if not _leads_on(parts[1], source) else []
+        elif name == "+" and len(parts) == 2:
+            waiting += parts
+    return False
+
+
+def _operator(node: Cursor, parts: Sequence[Cursor], source: bytes) -> str:
+    """The mark before its one operand, or between its two."""
+    if node.kind.name not in ("UNARY_OPERATOR", "BINARY_OPERATOR", "CALL_EXPR"):
+        return ""
+    if len(parts) == 1:
+        begin, end = node.extent.start.offset, parts[0].extent.start.offset
+    elif len(parts) == 2:
+        begin, end = parts[0].extent.end.offset, parts[1].extent.start.offset
+    else:
+        return ""
+    return source[begin:end].decode("utf-8", "replace").strip()
+
+
+def _given_zero(node: Cursor, source: bytes) -> Type | None:
+    """`T* p = 0` in a template: no conversion stands there yet. The pointer's type."""
+    parts = [c for c in node.get_children() if c.kind.is_expression()]
+    kind = node.type.get_canonical()
+    if node.kind.name == "BINARY_OPERATOR":
+        if _operator(node, parts, source) != "=":
+            return None
+        kind, parts = parts[0].type.get_canonical(), parts[1:]
+    elif node.kind.name not in ("VAR_DECL", "CONDITIONAL_OPERATOR"):
+        return None
+    zero = any(part.kind.name == "INTEGER_LITERAL" for part in parts)
+    return kind if zero and kind.kind.name == "POINTER" else None
 
 
 def _compared(place: Place) -> bool:
@@ -250,9 +294,8 @@ def _alignment(place: Place, source: bytes) -> bool:
     left, right = (side.extent for side in sides)
     if not left.start.offset <= place[0].extent.start.offset < left.end.offset:
         return False
-    operator = source[left.end.offset : right.start.offset].decode("utf-8", "replace").strip()
     text = source[right.start.offset : right.end.offset].decode("utf-8", "replace").strip()
-    if operator not in ("&", "%"):
+    if _operator(above, sides, source) not in ("&", "%"):
         return False
     if number := NUMBER.fullmatch(text):
         return int(number[1], 16 if number[1][:2] in ("0x", "0X") else 10) < MAX_ALIGNMENT

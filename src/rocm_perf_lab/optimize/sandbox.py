@@ -54,7 +54,7 @@ _GPU_TOPOLOGY = (
     "/sys/devices/system/node", "/sys/devices/system/cpu", "/sys/bus/pci", "/sys/module/amdgpu",
     *(str(path) for path in sorted(Path("/sys/devices").glob("pci*"))),
 )  # fmt: skip
-_SMALL_BYTES = 64 << 20  # of /tmp and /dev/shm, which lie in memory
+_IN_MEMORY, _SMALL_BYTES = ("/tmp", "/dev/shm"), 64 << 20  # with bubblewrap: each at most so large
 # What a program needs of the environment to find its device, language and libraries.
 _PASSED = re.compile(
     r"PATH|LANG|LC_\w+|TZ|LD_LIBRARY_PATH|PYTHONPATH|(ROCM|ROCR|HIP|HSA|GPU|AMD)_\w+|OMP_\w+"
@@ -127,6 +127,12 @@ class Sandbox:
             "ROCM_PERF_CACHE_DIR": str(cache_dir()),
         }  # fmt: skip
 
+    @property
+    def place(self) -> Path:
+        """Where the user stands, if it is shown: programs find their files from there."""
+        here = Path.cwd()
+        return here if any(here.is_relative_to(path) for path in self.readable) else self.work
+
     def wrap(self, command: Sequence[str], cwd: Path | None = None) -> list[str]:
         """The command line that runs `command` confined; its streams stay its own."""
         if self.kind == "none":
@@ -157,8 +163,8 @@ class Sandbox:
     def _bubblewrap(self, seen: Sequence[str], devices: Sequence[str], cwd: Path) -> list[str]:
         words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session"]
         words += ["--cap-drop", "ALL", "--proc", "/proc", "--tmpfs", "/dev"]
-        for folder in ("/tmp", "/dev/shm"):
-            words += ["--size", str(_SMALL_BYTES), "--perms", "1777", "--tmpfs", folder]
+        for folder in _IN_MEMORY:
+            words += [*_sized(), "--tmpfs", folder]
         # Parents before children: a later bind would hide an earlier one below it.
         for path in sorted(set(seen)):
             words += ["--ro-bind-try", path, path]
@@ -169,7 +175,7 @@ class Sandbox:
         words += ["--symlink", "/proc/self/fd", "/dev/fd"]
         words += ["--bind", str(self.work), str(self.work)]
         # To root's own files under /proc its user id would be enough.
-        for folder in ("/proc", "/dev", "/"):
+        for folder in ("/proc", "/dev", "/", *(() if _sized() else _IN_MEMORY)):
             words += ["--remount-ro", folder]
         return [*words, "--chdir", str(cwd), "--"]
 
@@ -243,6 +249,14 @@ def _own() -> tuple[Path, ...]:
     for prefix in prefixes:
         found |= {prefix} if not too_much(prefix) else {prefix / name for name in _PARTS}
     return tuple(sorted(found))
+
+
+@functools.lru_cache(maxsize=1)
+def _sized() -> tuple[str, ...]:
+    """What bounds the next file system in memory; nothing, where bubblewrap is too old for it."""
+    words = ["bwrap", "--help"]
+    done = subprocess.run(words, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    return ("--size", str(_SMALL_BYTES), "--perms", "1777") if b"--size" in done.stdout else ()
 
 
 @functools.lru_cache(maxsize=1)

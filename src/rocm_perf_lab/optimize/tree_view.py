@@ -150,7 +150,7 @@ def _items(kernel: Cursor) -> Iterator[Item]:
             yield from _variable(node)
         elif kind in REFERENCES:
             yield from _reference(node, kernel)
-        elif kind == "OVERLOADED_DECL_REF" and node.spelling not in CALLS:
+        elif kind == "OVERLOADED_DECL_REF" and not _all_callable(node):
             yield Item(("call", node.spelling), "calls", f"a call of {node.spelling}", line)
 
 
@@ -182,6 +182,14 @@ def _reference(node: Cursor, kernel: Cursor) -> Iterator[Item]:
     elif kind == "VAR_DECL" and _is_global(target) and not _constant(target):
         message = f"the global variable {target.spelling}"
         yield Item(("global", target.get_usr()), "globals", message, line)
+
+
+def _all_callable(node: Cursor) -> bool:
+    """Which one is meant depends on a template's argument. An operator may be none of them: those
+    of plain numbers are not listed."""
+    if node.spelling in CALLS:
+        return True
+    return node.spelling.startswith("operator") and all(map(_callable, libclang.overloads(node)))
 
 
 def _callable(target: Cursor) -> bool:
