@@ -19,7 +19,8 @@ import pytest
 
 from rocm_perf_lab import doctor
 from rocm_perf_lab.errors import MissingTool, Refused
-from rocm_perf_lab.optimize import sandbox, task_group
+from rocm_perf_lab.optimize import sandbox, task_group, verify
+from rocm_perf_lab.optimize.ledger import Ledger, read
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from support.sandboxes import SMALL, box, python
 
@@ -228,6 +229,20 @@ def test_what_is_here_is_tried_not_guessed(monkeypatch: pytest.MonkeyPatch) -> N
         sandbox.confined("install one")
     assert refused.value.exit_code == 5
     sandbox._available.cache_clear()
+
+
+def test_a_stranger_s_code_is_not_run_without_a_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `optimize` refuses what was proposed; before anything of the bundle is opened."""
+    monkeypatch.setattr(sandbox, "available", lambda: "none")
+    monkeypatch.setattr(verify, "_claims", lambda _: [object()])
+    monkeypatch.setattr(verify, "_check_sources", lambda *_: None)
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    ledger.append("end", {"claims": []})
+    found = verify.Found(tmp_path, read(tmp_path / "ledger.jsonl"), "bundle")
+    with pytest.raises(Refused, match="no sandbox"):
+        verify.verify_claims(found, "virtual", lambda _: None)
 
 
 def test_all_of_this_holds_for_an_ordinary_user() -> None:

@@ -68,11 +68,16 @@ _LOOK_S = 0.05
 UNBOUNDED = "root's processes are only counted from outside, no control group can be made"
 
 
+def _memory_bytes() -> int:
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min(16 << 30, machine * 3 // 4)
+
+
 @dataclass(frozen=True)
 class Limits:
     wall_s: float = 300.0
     processes: int = 256
-    memory_bytes: int = 16 << 30  # resident, all processes together
+    memory_bytes: int = field(default_factory=_memory_bytes)  # resident, all processes together
     output_bytes: int = 4 << 20
     disk_bytes: int = 8 << 30  # that the work folder may grow by, deleted files that are open too
 
