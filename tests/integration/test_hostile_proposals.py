@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.arch.load import gpu
-from rocm_perf_lab.optimize import result_check
+from rocm_perf_lab.optimize import result_check, trial
 from rocm_perf_lab.optimize.attempt import Attempt, Bar, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, Built, default_recipe
 from rocm_perf_lab.optimize.family import make_family
@@ -107,7 +107,7 @@ WRONG = entries("results.toml")
 def test_every_wrong_proposal_is_refused(
     bench: Bench, entry: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(result_check, "LEAST_LIMIT_S", 5.0)
+    monkeypatch.setattr(trial, "LEAST_LIMIT_S", 5.0)
     refused_where_it_should_be(bench, entry)
 
 

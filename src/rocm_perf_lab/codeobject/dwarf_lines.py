@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rocm_perf_lab.codeobject.dwarf_reader import Reader
 from rocm_perf_lab.codeobject.elf import Elf
 from rocm_perf_lab.errors import BadInput
 
@@ -36,40 +37,6 @@ class LineTable:
                 raise BadInput("the debug line table is damaged") from error
 
 
-class _Reader:
-    def __init__(self, data: bytes, at: int, end: int) -> None:
-        self.data, self.at, self.end = data, at, end
-
-    def take(self, code: str) -> int:
-        (value,) = struct.unpack_from("<" + code, self.data, self.at)
-        self.at += struct.calcsize("<" + code)
-        return int(value)
-
-    def uleb(self) -> int:
-        return self._leb()[0]
-
-    def sleb(self) -> int:
-        value, bits = self._leb()
-        return value - (1 << bits) if value >> (bits - 1) else value
-
-    def _leb(self) -> tuple[int, int]:
-        """Seven bits a byte, the least first: the number, and how many bits it has."""
-        value = bits = 0
-        while True:
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 127) << bits
-            bits += 7
-            if byte < 128:
-                return value, bits
-
-    def string(self) -> str:
-        end = self.data.index(b"\0", self.at)
-        text = self.data[self.at : end].decode("utf-8", "replace")
-        self.at = end + 1
-        return text
-
-
 def _programs(data: bytes, line_strings: bytes, strings: bytes) -> Iterator[Row]:
     at = 0
     while at + 4 <= len(data):
@@ -80,11 +47,11 @@ def _programs(data: bytes, line_strings: bytes, strings: bytes) -> Iterator[Row]
         end = at + length
         if end > len(data):
             return
-        yield from _program(_Reader(data, at, end), line_strings, strings)
+        yield from _program(Reader(data, at, end), line_strings, strings)
         at = end
 
 
-def _program(read: _Reader, line_strings: bytes, strings: bytes) -> Iterator[Row]:
+def _program(read: Reader, line_strings: bytes, strings: bytes) -> Iterator[Row]:
     version = read.take("H")
     if version not in (2, 3, 4, 5):
         return
@@ -138,7 +105,7 @@ def _program(read: _Reader, line_strings: bytes, strings: bytes) -> Iterator[Row
                 read.uleb()
 
 
-def _files4(read: _Reader) -> list[str]:
+def _files4(read: Reader) -> list[str]:
     while read.string():
         pass
     files = [""]
@@ -148,7 +115,7 @@ def _files4(read: _Reader) -> list[str]:
     return files
 
 
-def _files5(read: _Reader, line_strings: bytes, strings: bytes) -> list[str]:
+def _files5(read: Reader, line_strings: bytes, strings: bytes) -> list[str]:
     """Directories are read past; a file keeps its own name."""
     names: list[str] = []
     for wanted in (False, True):
@@ -164,7 +131,7 @@ def _files5(read: _Reader, line_strings: bytes, strings: bytes) -> list[str]:
     return names
 
 
-def _form(read: _Reader, form: int, line_strings: bytes, strings: bytes) -> str | int:
+def _form(read: Reader, form: int, line_strings: bytes, strings: bytes) -> str | int:
     if form == 0x08:
         return read.string()
     if form in (0x1F, 0x0E):  # line_strp, strp

@@ -12,10 +12,11 @@ from typing import Any
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize import code_guard, promises, result_check, static_guard
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
-from rocm_perf_lab.optimize.measure import Measured, measure
+from rocm_perf_lab.optimize.measure import Measured
 from rocm_perf_lab.optimize.patch import make_patch
 from rocm_perf_lab.optimize.program_guard import check_program, instructions
 from rocm_perf_lab.optimize.proposal import MAX_REPAIRS, Context, Proposal, Proposer
+from rocm_perf_lab.optimize.speed import measure_on
 from rocm_perf_lab.optimize.target import Target
 from rocm_perf_lab.schema.optimize import Interval, Iteration, KernelResources, Stage
 from rocm_perf_lab.statistics import Interval as Bounds
@@ -216,8 +217,9 @@ def _gated(outcome: Outcome, target: Target, best: Best, image: bytes, bar: Bar)
         with target.open_session() as session:
             a = session.load(best.built.code_of(target.symbol).elf.data)
             b = session.load(image)
-            found = measure(
+            found = measure_on(
                 session,
+                target.plan,
                 a,
                 b,
                 min_speedup=bar.min_speedup,

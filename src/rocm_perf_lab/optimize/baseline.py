@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.load import gpu
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
+from rocm_perf_lab.optimize.layout import Debug
 from rocm_perf_lab.optimize.options import Options
 from rocm_perf_lab.replay.capture import Options as CaptureOptions
 from rocm_perf_lab.replay.launches import Launches, record_launches
@@ -26,6 +28,22 @@ def build(builder: Builder, path: Path, text: str, folder: Path) -> Built:
             f"{path.name} as it is cannot be built: {error.reason}",
             hint=_tail(error.log) or "say how with --build",
         ) from None
+
+
+def debug_types(builder: Builder, path: Path, text: str, folder: Path) -> Debug:
+    """Code objects with debug information, by kernel; built when first asked for."""
+
+    @functools.cache
+    def built() -> Built | None:
+        return builder.debug_build(path, text, folder)
+
+    def find(symbol: str) -> bytes | None:
+        try:
+            return None if (found := built()) is None else found.code_of(symbol).elf.data
+        except BuildFailed:
+            return None
+
+    return find
 
 
 def profile(original: Built, options: Options, folder: Path, tell: Tell) -> ProfileDocument:

@@ -38,6 +38,13 @@ class Recipe:
             following = not following and word in ("-D", "-I", "-U", "-include", "-isystem")
         return tuple(kept)
 
+    def with_debug(self) -> Recipe:
+        """With debug information, where it is clear how to ask for it."""
+        if SOURCE not in self.words or "-g" in self.words:
+            return self
+        at = self.words.index(SOURCE)
+        return Recipe((*self.words[:at], "-g", *self.words[at:]))
+
     def fill(self, sources: Sequence[Path], output: Path) -> list[str]:
         words: list[str] = []
         for word in self.words:
@@ -51,9 +58,8 @@ class Recipe:
 
 def default_recipe(architecture: str, debug: bool = False) -> Recipe:
     own = (sys.executable, "-m", "rocm_perf_lab", "hipcc", "-O3")
-    return Recipe(
-        (*own, *(("-g",) if debug else ()), f"--offload-arch={architecture}", SOURCE, "-o", OUTPUT)
-    )
+    recipe = Recipe((*own, f"--offload-arch={architecture}", SOURCE, "-o", OUTPUT))
+    return recipe.with_debug() if debug else recipe
 
 
 def parse_recipe(text: str) -> Recipe:
@@ -117,7 +123,7 @@ class Builder:
         """Build with `text` in the place of `changed`, one of the sources, in `folder`."""
         return self.build_all({changed: text}, folder)
 
-    def build_all(self, texts: Mapping[Path, str], folder: Path) -> Built:
+    def build_all(self, texts: Mapping[Path, str], folder: Path, again: bool = True) -> Built:
         """Build with these texts in the places of sources.
 
         The files themselves are never touched: the texts lie in `folder` under the same names, and
@@ -141,14 +147,27 @@ class Builder:
 
         # Both under one name: compilers write it into what they make.
         first = once()
+        if not again:
+            return first
         beneath.remove(folder, PROGRAM)
-        again = once()
-        if [c.elf.data for c in first.codes] != [c.elf.data for c in again.codes]:
+        second = once()
+        if [c.elf.data for c in first.codes] != [c.elf.data for c in second.codes]:
             raise BuildFailed(
                 "two builds of the same text give different code: nothing can be proved of it",
                 first.log,
             )
-        return again
+        return second
+
+    def debug_build(self, changed: Path, text: str, folder: Path) -> Built | None:
+        """Built once, with debug information: to read types of, not to run, because compilers may
+        order instructions in another way then. None: it cannot be had."""
+        recipe = self.recipe.with_debug()
+        if recipe == self.recipe:
+            return None
+        try:
+            return replace(self, recipe=recipe).build_all({changed: text}, folder, again=False)
+        except (BuildFailed, BadInput):
+            return None
 
     def _once(self, box: Sandbox, files: Sequence[Path], includes: Sequence[Path]) -> Built:
         output = box.work / PROGRAM

@@ -13,14 +13,14 @@ from pydantic import Field
 from rocm_perf_lab.collect.run_folder import write_bytes
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import result_check
-from rocm_perf_lab.optimize.measure import measure
+from rocm_perf_lab.optimize.speed import measure_on
 from rocm_perf_lab.replay.format import MANIFEST
 from rocm_perf_lab.replay.session import ReplaySession
 from rocm_perf_lab.schema.common import Model
 from rocm_perf_lab.statistics import GateResult
 
 Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
-OpenSession = Callable[[int], ReplaySession]
+OpenSession = Callable[[int | None], ReplaySession]  # None: to take times
 Verdict = Literal["confirmed", "refuted", "inconclusive"]
 
 
@@ -101,11 +101,10 @@ def check_claim(claim: Claim, before: bytes, after: bytes, open_session: OpenSes
             return Checked(claim, "inconclusive", f"{name} does not repeat: {wrong}", None, None)
         if wrong:
             return Checked(claim, "refuted", f"{name} differs: {wrong}", None, None)
-    session = open_session(0)
-    with session:
+    with open_session(None) as session:
         a, b = session.load(before), session.load(after)
-        found = measure(
-            session, a, b, min_speedup=claim.min_speedup, confidence=claim.confidence,
+        found = measure_on(
+            session, plan, a, b, min_speedup=claim.min_speedup, confidence=claim.confidence,
             rule=claim.rule, floor_ns=claim.floor_ns,
         )  # fmt: skip
     gate = found.gate

@@ -15,6 +15,7 @@ from rocm_perf_lab.optimize import promises, result_check
 from rocm_perf_lab.optimize.build import Built
 from rocm_perf_lab.optimize.kernel_source import base_name
 from rocm_perf_lab.optimize.launches import Feature, features, short
+from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.program_guard import instructions
 from rocm_perf_lab.optimize.result_check import CheckResult, Plan, SetResult
 from rocm_perf_lab.replay.capture import Options
@@ -29,9 +30,6 @@ from rocm_perf_lab.replay.launches import (
 from rocm_perf_lab.replay.session import ReplaySession
 
 MOST_BYTES = 8 << 30  # of all further captures of a kernel together
-# On further launches a candidate sees what was captured, and that with its outputs poisoned; other
-# values and other orders of waves are tried on the main one.
-SETS, SEEDS = 2, (0,)
 _RESOURCES = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "max_threads")
 
 Opens = Callable[[Path], Callable[[int], ReplaySession]]
@@ -44,6 +42,7 @@ class Compared:
 
     launch: Launch
     opening: Callable[[int], ReplaySession]
+    debug: Debug = no_debug
 
     @property
     def name(self) -> str:
@@ -52,7 +51,7 @@ class Compared:
     @functools.cached_property
     def plan(self) -> Plan:
         try:
-            return result_check.prepare(self.opening, SETS)
+            return result_check.prepare(self.opening, self.debug, brief=True)
         except PerfLabError as error:
             return Plan((), (), blocked=error.message)
 
@@ -112,7 +111,7 @@ class Family:
             if each.launch.symbol not in changed:
                 continue
             image = after.code_of(each.launch.symbol).elf.data
-            found = result_check.check(each.opening, each.plan, image, SEEDS)
+            found = result_check.check(each.opening, each.plan, image)
             sets += [replace(s, name=f"{each.name}: {s.name}") for s in found.sets]
             if found.reason:
                 return CheckResult(tuple(sets))
@@ -156,6 +155,7 @@ def make_family(
     folder: Path,
     opens: Opens,
     tell: Tell,
+    debug: Debug = no_debug,
 ) -> Family:
     """Choose launches and capture them into `folder`, or take those an interrupted run left."""
     own = base_name(main.symbol)
@@ -167,7 +167,7 @@ def make_family(
     further = []
     for path in sorted(folder.iterdir()) if folder.exists() else []:
         with open_capture(path, tell=tell) as opened:
-            further.append(Compared(launch_of(opened), opens(path)))
+            further.append(Compared(launch_of(opened), opens(path), debug))
     return Family(kernels, Launches(ours, recorded.complete), main, tuple(further), failed)
 
 

@@ -1,24 +1,31 @@
-"""Other inputs for a captured kernel: what can be changed without making it another program.
+"""Other inputs for a captured kernel, every argument by its type.
 
-Only buffers that the kernel's own signature calls floating point, and whose captured bytes look
-like it, get new values. Integers stay: they may be sizes, offsets or indices, and a random one
-would send even the correct kernel out of bounds. Every set is tried on the original first.
+A set is a description; the bytes are made when they are wanted, the same every time. Each set is
+tried on the original first, which decides whether it is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from rocm_perf_lab.replay import arguments
-from rocm_perf_lab.replay.compare import ElementType, element_type, values
+from rocm_perf_lab.optimize import draws
+from rocm_perf_lab.optimize.layout import (
+    Argument,
+    Buffer,
+    Layout,
+    Leaf,
+    captured_bytes,
+    column,
+    looks_like,
+    put_column,
+)
+from rocm_perf_lab.replay.compare import TYPES, Bytes, ElementType
 from rocm_perf_lab.replay.format import Capture
 from rocm_perf_lab.replay.session import Fill, Replace
-from rocm_perf_lab.replay.sources import Source
-from rocm_perf_lab.schema.capture import Region
 
 POISON = 0xFF  # a NaN in every floating-point format, -1 in every integer
 OTHER_POISON = 0x7F
@@ -27,170 +34,189 @@ OTHER_POISON = 0x7F
 STALE = (OTHER_POISON, 0x3C, 0xBC, 0x00)
 GUARD = 0xA5
 MAX_CHANGED_BYTES = 1 << 30  # of one set; larger buffers keep their captured values
-_LOOKED_AT = 1 << 20  # bytes of a buffer that tell what it holds
+_FILLS = 64  # stretches of a buffer that are poisoned one by one
 
-Numbers = npt.NDArray[np.float64]
-Draw = Callable[[np.random.Generator, Numbers, ElementType], Numbers]
 Change = Replace | Fill
+Spans = tuple[tuple[int, int], ...]  # (offset, size)
+Place = tuple[int, int]  # address of a buffer, offset of a field
 
 
 @dataclass(frozen=True)
-class Buffer:
-    """What a pointer argument points to, as far as the next pointer or the region's end."""
+class Subject:
+    """A captured kernel's memory, and what was found out about it."""
 
-    name: str
-    address: int
-    size: int
-    type: ElementType | None
-    written: tuple[tuple[int, int], ...]  # (address, size) the captured run changed
-    region: Region
+    layout: Layout
+    written: Mapping[int, Spans] = field(default_factory=dict)  # whatever was there before
+    outputs: frozenset[int] = frozenset()  # buffers of which nothing is read
+    modes: Mapping[Place, draws.Mode] = field(default_factory=dict)  # of integers
 
     @property
-    def floating(self) -> bool:
-        return self.type is not None and self.type.floating
+    def strides(self) -> tuple[int, ...]:
+        """Sizes that the launch names: its own, and whole numbers among its arguments."""
+        scalars = [int(s.value) for s in self.layout.scalars if not s.type.floating]
+        return (*self.layout.work_items, *scalars)
 
 
 @dataclass(frozen=True)
 class InputSet:
     name: str
-    changes: tuple[Change, ...]
+    floats: str | None = None  # how they are drawn; None: as captured
+    integers: bool = False  # drawn too, each column as it may be
+    poison: int | None = None
     guard: int = GUARD
+    arguments: tuple[tuple[int, bytes], ...] = ()  # (offset in the block, bytes)
+    sizes: bool = False  # whole numbers among the arguments are smaller: less may be written
+
+    @property
+    def drawn(self) -> bool:
+        return self.floats is not None or self.integers or bool(self.arguments)
 
 
-def buffers(capture: Capture) -> list[Buffer]:
-    found: list[Buffer] = []
-    pointers = sorted(arguments.pointers(capture.dispatch), key=lambda pointer: pointer[1])
-    starts = sorted({address for _, address, _ in pointers})
-    for name, address, kind in pointers:
-        region = next((r for r in capture.regions if r.base <= address < r.base + r.size), None)
-        if region is None or any(b.address == address for b in found):
-            continue  # null, or the same memory under a second name
-        later = [start for start in starts if address < start < region.base + region.size]
-        end = min([*later, region.base + region.size])
-        written = []
-        for extent in region.after:
-            low = max(address, region.base + extent.offset)
-            high = min(end, region.base + extent.offset + extent.size)
-            if low < high:
-                written.append((low, high - low))
-        found.append(
-            Buffer(name, address, end - address, element_type(kind), tuple(written), region)
-        )
+@dataclass(frozen=True)
+class Nudge:
+    """Every number of a type is moved by one step, up or down by the seed."""
+
+    kind: ElementType
+    seed: int
+
+
+CAPTURED = InputSet("captured", guard=0)
+
+
+def changes(
+    capture: Capture, subject: Subject, inputs: InputSet, nudge: Nudge | None = None
+) -> list[Change]:
+    """What the set has in other places than the capture."""
+    found: list[Change] = []
+    left = MAX_CHANGED_BYTES
+    for buffer in subject.layout.buffers:
+        data = None
+        if buffer.size <= left and buffer.address not in subject.outputs:
+            data = _drawn(capture, subject, buffer, inputs, nudge)
+        spans = subject.written.get(buffer.address, ()) if inputs.poison is not None else ()
+        if data is None and len(spans) > _FILLS:
+            data = captured_bytes(capture, buffer.address, buffer.size)
+        if data is not None:
+            left -= buffer.size
+            for offset, size in spans:
+                data[offset : offset + size] = inputs.poison or 0
+            found.append(Replace(buffer.address, data.tobytes()))
+        else:
+            for offset, size in spans:
+                found.append(Fill(buffer.address + offset, size, inputs.poison or 0))
     return found
 
 
-def holds_numbers(capture: Capture, buffer: Buffer) -> bool:
-    """Whether the captured bytes can be what the signature says. Small integers and pointers,
-    read as floats, are denormals, NaNs or absurdly large."""
-    kind = buffer.type
-    if kind is None or not kind.floating or (buffer.address % kind.size):
-        return False
-    numbers = values(_captured(capture, buffer, min(buffer.size, _LOOKED_AT)), kind)
-    nonzero = numbers[numbers != 0]
-    if not len(nonzero):
-        return True
-    smallest = {"f64": 1e-300, "f32": 1e-37, "f16": 6e-5, "bf16": 1e-37}[kind.name]
-    with np.errstate(invalid="ignore"):
-        size = np.abs(nonzero)
-        odd = ~np.isfinite(nonzero) | (size < smallest) | (size > 1 / smallest)
-    return bool(odd.mean() < 0.01)
+def _drawn(
+    capture: Capture,
+    subject: Subject,
+    buffer: Buffer,
+    inputs: InputSet,
+    nudge: Nudge | None,
+) -> Bytes | None:
+    """The buffer with its columns drawn; None: nothing in it is."""
+    wanted = inputs.floats is not None or inputs.integers or nudge is not None
+    if not wanted or not buffer.leaves:
+        return None
+    data = captured_bytes(capture, buffer.address, buffer.size)
+    # The same for the same capture; nobody who writes a proposal knows it.
+    salt = zlib.crc32(capture.manifest.model_dump_json().encode())
+    touched = False
+    for leaf in buffer.leaves:
+        old = column(data, buffer, leaf)
+        place = (buffer.address - subject.layout.buffers[0].address) & 0xFFFF_FFFF
+        seed = [salt, zlib.crc32(inputs.name.encode()), place, leaf.offset]
+        rng = np.random.default_rng(seed)
+        floating = leaf.type.floating and looks_like(old, leaf.type)
+        new = old
+        if floating and inputs.floats is not None:
+            where = draws.Place(leaf.type, subject.strides)
+            new = draws.drawn_floats(rng, old, inputs.floats, where)
+        elif not floating and inputs.integers:
+            mode = subject.modes.get((buffer.address, leaf.offset), "kept")
+            new = draws.drawn_integers(rng, old, mode, as_integer(leaf).type, leaf.boolean)
+        if floating and nudge is not None and leaf.type == nudge.kind:
+            new = draws.nudged(np.random.default_rng([nudge.seed, *seed]), new, leaf.type)
+        if new is not old:
+            put_column(data, buffer, leaf, new)
+            touched = True
+    return data if touched else None
 
 
-def _captured(capture: Capture, buffer: Buffer, size: int) -> npt.NDArray[np.uint8]:
-    region = buffer.region
-    source = Source(capture, region.before, region.after, region.size)
-    whole = size - size % (buffer.type.size if buffer.type else 1)
-    return source.before(buffer.address - region.base, whole)
+def as_integer(leaf: Leaf) -> Leaf:
+    """What is called floating point and does not look like it is taken for words."""
+    if not leaf.type.floating:
+        return leaf
+    return Leaf(leaf.offset, TYPES[f"u{8 * leaf.type.size}"])
 
 
-def poison(outputs: Sequence[Buffer], byte: int = POISON) -> tuple[Fill, ...]:
-    return tuple(Fill(address, size, byte) for b in outputs for address, size in b.written)
+def integer_columns(capture: Capture, subject: Subject) -> Iterator[tuple[Buffer, Leaf, Bytes]]:
+    for buffer in subject.layout.buffers:
+        if buffer.address in subject.outputs or buffer.size > MAX_CHANGED_BYTES:
+            continue
+        data = captured_bytes(capture, buffer.address, buffer.size)
+        for leaf in buffer.leaves:
+            old = column(data, buffer, leaf)
+            if not (leaf.type.floating and looks_like(old, leaf.type)):
+                yield buffer, as_integer(leaf), old
 
 
-def input_sets(capture: Capture, outputs: Sequence[Buffer], seed: int = 0) -> Iterator[InputSet]:
-    """`outputs` are the buffers that may be poisoned: the kernel never reads them."""
-    own = {b.address for b in outputs}
-    data = [b for b in buffers(capture) if b.address not in own and holds_numbers(capture, b)]
-    yield InputSet("captured", (), 0)
-    yield InputSet("captured, outputs poisoned", poison(outputs))
-    if not data:
+def float_types(capture: Capture, subject: Subject) -> list[ElementType]:
+    """Those that are read, as far as types say, by name."""
+    found: set[ElementType] = set()
+    for buffer in subject.layout.buffers:
+        fresh = [leaf for leaf in buffer.leaves if leaf.type.floating and leaf.type not in found]
+        if buffer.address in subject.outputs or not fresh or buffer.size > MAX_CHANGED_BYTES:
+            continue
+        data = captured_bytes(capture, buffer.address, buffer.size)
+        found |= {f.type for f in fresh if looks_like(column(data, buffer, f), f.type)}
+    return sorted(found, key=lambda kind: kind.name)
+
+
+def float_arguments(layout: Layout) -> tuple[tuple[int, bytes], ...]:
+    """Every scalar of floating point, another value."""
+    rng = np.random.default_rng(len(layout.scalars))
+    found = []
+    for scalar in layout.scalars:
+        if scalar.type.floating:
+            other = np.array([draws.other_float(rng, float(scalar.value))])
+            found.append((scalar.offset, draws.encode(other, scalar.type).tobytes()))
+    return tuple(found)
+
+
+def integer_arguments(scalar: Argument) -> list[tuple[int, bytes]]:
+    """Other values for a whole number among the arguments, each to be tried."""
+    value = int(scalar.value)
+    others = (1 - value,) if scalar.boolean and value in (0, 1) else draws.smaller(value)
+    return [(scalar.offset, v.to_bytes(scalar.type.size, "little")) for v in others]
+
+
+def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
+    """All but those of other sizes."""
+    yield CAPTURED
+    yield InputSet("captured, outputs poisoned", poison=POISON)
+    floats = bool(float_types(capture, subject))
+    integers = any(mode != "kept" for mode in subject.modes.values())
+    scalars = float_arguments(subject.layout)
+    if floats:
+        for number, draw in enumerate(draws.FLOATS):
+            # Special values go with the captured integers: in case those that were drawn lead
+            # the kernel past its work.
+            own = integers and draw != "special values"
+            stale = STALE[number % len(STALE)]
+            yield InputSet(draw, draw, own, stale, GUARD, scalars if number % 2 == 0 else ())
+    elif integers or scalars:
+        for number, byte in enumerate(STALE[:3]):
+            name = "another seed" if not number else f"seed {number + 1}"
+            yield InputSet(name, None, integers, byte, byte ^ 0xFF, scalars)
+    else:
         # Nothing may be changed but what must not matter: stale memory and its surroundings.
         for byte in STALE:
-            name = f"captured, stale memory {byte:#04x}"
-            yield InputSet(name, poison(outputs, byte), byte ^ 0xFF)
-        return
-    for (name, draw), stale in zip(_DRAWS.items(), STALE, strict=True):
-        rng = np.random.default_rng([seed, len(name), sum(name.encode())])
-        left = MAX_CHANGED_BYTES
-        changes: list[Change] = []
-        for buffer in data:
-            if buffer.size > left:
-                continue
-            left -= buffer.size
-            changes.append(Replace(buffer.address, _drawn(capture, buffer, rng, draw)))
-        yield InputSet(name, (*changes, *poison(outputs, stale)))
+            yield InputSet(f"captured, stale memory {byte:#04x}", None, False, byte, byte ^ 0xFF)
 
 
-def _drawn(capture: Capture, buffer: Buffer, rng: np.random.Generator, draw: Draw) -> bytes:
-    kind = buffer.type
-    assert kind is not None
-    raw = _captured(capture, buffer, buffer.size)
-    captured = values(raw, kind).astype(np.float64)
-    return _encode(draw(rng, captured, kind), kind)
-
-
-def _encode(numbers: Numbers, kind: ElementType) -> bytes:
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if kind.numpy is not None:
-            return numbers.astype(kind.numpy).tobytes()
-        # bfloat16 is the upper half of a float; to nearest, ties to even, NaNs kept.
-        bits = numbers.astype("<f4").view("<u4").astype(np.uint64)
-        rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-        return np.where(np.isnan(numbers), 0x7FC0, rounded).astype("<u2").tobytes()
-
-
-# ---- what is drawn; a buffer of zeros says nothing of its range, so -1 to 1 is taken
-
-
-def _range(captured: Numbers) -> tuple[float, float]:
-    finite = captured[np.isfinite(captured)]
-    if not len(finite) or finite.min() == finite.max() == 0:
-        return -1.0, 1.0
-    low, high = np.clip([finite.min(), finite.max()], -1e300, 1e300).tolist()
-    return (low, high) if low < high else (low - abs(low) / 2, high + abs(high) / 2)
-
-
-def _same_range(rng: np.random.Generator, captured: Numbers, kind: ElementType) -> Numbers:
-    return rng.uniform(*_range(captured), len(captured))
-
-
-def _magnitudes(rng: np.random.Generator, captured: Numbers, kind: ElementType) -> Numbers:
-    """Each value scaled by its own power of two."""
-    reach = 4 if kind.size == 2 else 12
-    drawn = rng.uniform(*_range(captured), len(captured))
-    return drawn * np.exp2(rng.integers(-reach, reach + 1, len(captured)))
-
-
-def _special(rng: np.random.Generator, captured: Numbers, kind: ElementType) -> Numbers:
-    """The same range with zeros, infinities, NaNs, denormals and extremes strewn in."""
-    drawn = rng.uniform(*_range(captured), len(captured))
-    limits = {"f64": (1.7e308, 5e-310), "f32": (3.3e38, 1e-40), "f16": (6e4, 1e-7)}
-    most, least = limits.get(kind.name, (3.3e38, 1e-40))
-    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, most, -most, least, -least])
-    # Rarely, or every result would be NaN and equal to every other.
-    places = np.flatnonzero(rng.random(len(drawn)) < min(1 / 64, 64 / max(len(drawn), 1)))
-    drawn[places] = rng.choice(special, len(places))
-    return drawn
-
-
-def _zeros_and_ones(rng: np.random.Generator, captured: Numbers, kind: ElementType) -> Numbers:
-    """Sums and products of these are exact: lower precision shows as soon as they grow."""
-    return rng.integers(0, 2, len(captured)).astype(np.float64)
-
-
-_DRAWS: dict[str, Draw] = {
-    "another seed": _same_range,
-    "other magnitudes": _magnitudes,
-    "special values": _special,
-    "zeros and ones": _zeros_and_ones,
-}
+def of_size(
+    capture: Capture, subject: Subject, name: str, chosen: Sequence[tuple[int, bytes]]
+) -> InputSet:
+    draw = "another seed" if float_types(capture, subject) else None
+    return InputSet(name, draw, False, POISON, GUARD, tuple(chosen), sizes=True)

@@ -19,6 +19,7 @@ from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
 from rocm_perf_lab.optimize.claims import Claim, capture_of, keep_images
 from rocm_perf_lab.optimize.context import build_context
 from rocm_perf_lab.optimize.further import further, withheld
+from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.options import Clock, Options
 from rocm_perf_lab.optimize.patch import limits, make_patch
 from rocm_perf_lab.optimize.program_guard import instructions
@@ -27,6 +28,7 @@ from rocm_perf_lab.optimize.promises import Seen
 from rocm_perf_lab.optimize.proposal import Context, Proposal, Proposer
 from rocm_perf_lab.optimize.record import kernel_outcome, measured_before, told
 from rocm_perf_lab.optimize.sandbox import Sandbox
+from rocm_perf_lab.optimize.speed import measure_on
 from rocm_perf_lab.optimize.target import Target, make_target, ranked
 from rocm_perf_lab.optimize.whole_program import WholeTime, whole_time
 from rocm_perf_lab.optimize.workspace import Workspace, digest
@@ -87,6 +89,7 @@ class Search:
         self.changed: dict[Path, str] = {}  # what was accepted, by file
         self.stopped = "nothing more to try"
         self._gain = 1.0
+        self._debug: Debug = no_debug
         self._known = {
             (e.data["symbol"], e.data["base"], e.data["proposed"]): e.data
             for e in space.ledger.entries
@@ -113,6 +116,7 @@ class Search:
         gpu = baseline.gpu_of(profile)
         self.tell("recording its launches")
         recorded = baseline.launches(original, options, self.tell)
+        self._debug = baseline.debug_types(builder, path, texts[path], self.space.builds / "debug")
         bests: dict[Path, Best] = {}
         before: Before | None = None
         for number, kernel in enumerate(ranked(profile, options.kernel)):
@@ -174,6 +178,7 @@ class Search:
             gpu,
             self.box,
             self.tell,
+            self._debug,
         )
         for note in target.plan.notes:
             self._note(f"{kernel.kernel.name}: {note}")
@@ -383,9 +388,9 @@ class Search:
         bar = self.options.bar
         with target.open_session() as session:
             a, b = session.load(before), session.load(after)
-            found = measure.measure(
-                session, a, b, min_speedup=bar.min_speedup, confidence=bar.confidence, rule=rule,
-                floor_ns=target.floor_ns,
+            found = measure_on(
+                session, target.plan, a, b, min_speedup=bar.min_speedup,
+                confidence=bar.confidence, rule=rule, floor_ns=target.floor_ns,
             )  # fmt: skip
             timing = session.timing
         hashes = keep_images(self.space.folder, target.number, before, after)

@@ -16,6 +16,7 @@ from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.optimize import result_check
 from rocm_perf_lab.optimize.build import Built
 from rocm_perf_lab.optimize.family import Family, make_family
+from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.measure import write_floor_ns
 from rocm_perf_lab.optimize.result_check import CheckResult, Plan
 from rocm_perf_lab.optimize.sandbox import Sandbox
@@ -49,7 +50,7 @@ class Target:
     score: float | None
     share: float | None
 
-    def open_session(self, interleaving: int = 0) -> ReplaySession:
+    def open_session(self, interleaving: int | None = None) -> ReplaySession:
         return open_confined(self.capture, self.device, self.box, interleaving)
 
     def check(self, changed: Sequence[str], built: Built) -> CheckResult:
@@ -76,7 +77,7 @@ class Target:
 @dataclass(frozen=True)
 class _Confined:
     box: Sandbox
-    interleaving: int
+    interleaving: int | None
 
     @property
     def work(self) -> Path:
@@ -87,13 +88,21 @@ class _Confined:
         return self.box.wrap(command)
 
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
-        chosen = {"ROCM_PERF_VIRTUAL_WAVES": str(self.interleaving)} if self.interleaving else {}
+        if self.interleaving is None:
+            return self.box.environment(extra)
+        # Results are wanted, not times: no model, and one order for each seed.
+        chosen = {
+            "ROCM_PERF_VIRTUAL_TIMING": "emulation",
+            "ROCM_PERF_VIRTUAL_THREADS": "1",
+            "ROCM_PERF_VIRTUAL_WAVES": str(self.interleaving),
+        }
         return self.box.environment({**extra, **chosen})
 
 
 def open_confined(
-    capture: Path, device: str | None, box: Sandbox, interleaving: int = 0
+    capture: Path, device: str | None, box: Sandbox, interleaving: int | None = None
 ) -> ReplaySession:
+    """`interleaving` None: to take times; else to compare results, in the order of that seed."""
     for folder in (EXCHANGE, REPLAY):
         beneath.make_folder(box.work, folder)
     readable = (*box.readable, box.work / EXCHANGE)
@@ -138,6 +147,7 @@ def make_target(
     gpu: Gpu | None,
     box: Sandbox,
     tell: Tell,
+    debug: Debug = no_debug,
 ) -> Target:
     """Capture one dispatch of the kernel, or take the capture an interrupted run left; then find
     out what can be checked on it. Further launches of it go to the second folder."""
@@ -164,7 +174,7 @@ def make_target(
         seeing = replace(box, readable=(*box.readable, path.resolve()))
         return lambda seed: open_confined(path, device, seeing, seed)
 
-    family = make_family(original, main, recorded, options, beside, opens, tell)
+    family = make_family(original, main, recorded, options, beside, opens, tell, debug)
     seeing = replace(box, readable=(*box.readable, folder.resolve()))
     tell(f"trying inputs on {name}")
     return Target(
@@ -178,7 +188,7 @@ def make_target(
         dynamic_lds_bytes=max(0, dispatch.group_segment_size - static),
         gpu=gpu,
         floor_ns=write_floor_ns(gpu, totals.changed_bytes),
-        plan=result_check.prepare(opens(folder)),
+        plan=result_check.prepare(opens(folder), debug),
         family=family,
         score=kernel.critical_path.critical_path_score,
         share=kernel.share,

@@ -116,7 +116,7 @@ def verify_claims(found: Found, device: str, tell: Tell) -> Verified:
                     raise BadInput(f"the capture is not of {claim.symbol}")
             box = Sandbox(kind, Path(work), (capture,))
             opening = functools.partial(open_confined, capture, device, box)
-            with opening(0) as session:
+            with opening() as session:
                 timing, name = session.timing, session.device.name
             checked.append(check_claim(claim, before, after, opening))
     order: tuple[Verdict, ...] = ("confirmed", "inconclusive", "refuted")

@@ -85,7 +85,8 @@ def values(data: Bytes, kind: ElementType) -> npt.NDArray[np.float64] | npt.NDAr
     if kind.numpy is None:
         return (data.view("<u2").astype("<u4") << 16).view("<f4").astype(np.float64)
     typed = data.view(kind.numpy)
-    return typed.astype(np.float64) if kind.floating else typed
+    with np.errstate(invalid="ignore"):  # of a signalling NaN
+        return typed.astype(np.float64) if kind.floating else typed
 
 
 @dataclass(frozen=True)

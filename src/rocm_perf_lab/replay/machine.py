@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,6 +137,7 @@ class Machine:
             Source(self.capture, segment.before, segment.after, segment.size),
             moved=True,
             build=ORIGINAL if code.index == self.capture.dispatch.code_object else None,
+            captured=segment.address,
         )
 
     # ---- builds
@@ -201,6 +202,7 @@ class Machine:
                     Source(capture, segment.before, segment.after, segment.size),
                     offset=variable.address - segment.linked_address,
                     moved=True, build=number, moves=moves,
+                    captured=segment.address + variable.address - segment.linked_address,
                 )
             )  # fmt: skip
         private = entry.private_bytes
@@ -315,9 +317,9 @@ class Machine:
         state.checked.add(number)
         got = state.read_dirty()
         self._reference = {
-            (part.address + offset, size): got[at : at + size].copy()
+            (part.origin + offset, size): got[at : at + size].copy()
             for part, offset, size, at in state.rows
-            if part.build is None
+            if part.build in (None, number)
         }
 
     def _expected(self, number: int) -> Bytes:
@@ -327,8 +329,9 @@ class Machine:
         if self._reference is None:
             raise BadInput("the state was altered, and no build's output was kept as the reference")
         data = state.untouched()
+        rows = [row for row in state.rows if row[0].build in (None, number)]
         for (address, size), kept in self._reference.items():
-            outputs.lay(state.rows, data, address, size, kept)
+            outputs.lay(rows, data, address, size, kept)
         return data
 
     def _compare(self, number: int, rules: outputs.Rules) -> dict[str, object]:
@@ -337,18 +340,39 @@ class Machine:
             expected = self._with_own_overruns(expected, got)
         if identical(expected, got):
             return {"verdict": "identical", "digest": "", "differences": []}
-        found = outputs.judge(self.state.rows, expected, got, rules)
+        rows = self.state.rows
+        found = outputs.judge(rows, expected, got, rules)
+        found["spans"], found["elsewhere"] = outputs.places(rows, expected, got)
         return {**found, "digest": hashlib.blake2b(got.tobytes(), digest_size=16).hexdigest()}
 
     def digest(self, ranges: Sequence[tuple[int, int]]) -> str:
         """Of device memory as it is; ranges outside the capture's are refused."""
         found = hashlib.blake2b(digest_size=16)
         for address, size in ranges:
-            if not any(p.address <= address <= p.address + p.size - size for p in self.parts):
-                raise BadInput(f"{address:#x} is not in a captured region")
-            for _, data in self.memory.read(address, size):
-                found.update(data.tobytes())
+            for data in self.contents(address, size):
+                found.update(data)
         return found.hexdigest()
+
+    def contents(self, address: int, size: int) -> Iterator[bytes]:
+        """Device memory as it is, piece by piece."""
+        if not any(p.address <= address <= p.address + p.size - size for p in self.parts):
+            raise BadInput(f"{address:#x} is not in a captured region")
+        for _, data in self.memory.read(address, size):
+            yield data.tobytes()
+
+    def beside(self, ranges: Sequence[tuple[int, int]], number: int) -> list[list[Bytes]]:
+        """Memory after a run of the build: as it was, as it had to be, as it is."""
+        got = [
+            np.frombuffer(b"".join(self.contents(address, size)), dtype=np.uint8)
+            for address, size in ranges
+        ]
+        sides = []
+        for flat in (self.state.untouched(), self._expected(number)):
+            side = [data.copy() for data in got]  # what nothing wrote is the same on all sides
+            for (address, _), data in zip(ranges, side, strict=True):
+                outputs.take(self.state.rows, flat, address, data)
+            sides.append(side)
+        return [*sides, got]
 
     def _with_own_overruns(self, expected: Bytes, got: Bytes) -> Bytes:
         """Writes beside its memory are the captured kernel's own: told, not held against it."""

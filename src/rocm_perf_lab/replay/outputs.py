@@ -20,6 +20,8 @@ from rocm_perf_lab.replay.compare import (
 from rocm_perf_lab.replay.parts import Part
 
 Bytes = npt.NDArray[np.uint8]
+GAP = 256  # bytes that agree between two that do not, and still make one stretch
+MOST_SPANS = 4096
 Row = tuple[Part, int, int, int]  # part, offset in it, size, place in the flat arrays
 
 
@@ -44,11 +46,43 @@ class Rules:
 def lay(rows: Sequence[Row], flat: Bytes, address: int, size: int, data: Bytes) -> None:
     """Write bytes known by their address into the flat array of dirty stretches."""
     for part, offset, length, at in rows:
+        first = max(address, part.origin + offset)
+        last = min(address + size, part.origin + offset + length)
+        if first < last:
+            start = at + first - part.origin - offset
+            flat[start : start + last - first] = data[first - address : last - address]
+
+
+def take(rows: Sequence[Row], flat: Bytes, address: int, data: Bytes) -> None:
+    """The other way: what the flat array has of the bytes at an address."""
+    for part, offset, length, at in rows:
         first = max(address, part.address + offset)
-        last = min(address + size, part.address + offset + length)
+        last = min(address + len(data), part.address + offset + length)
         if first < last:
             start = at + first - part.address - offset
-            flat[start : start + last - first] = data[first - address : last - address]
+            data[first - address : last - address] = flat[start : start + last - first]
+
+
+def places(rows: Sequence[Row], expected: Bytes, got: Bytes) -> tuple[list[tuple[int, int]], bool]:
+    """(address, size) of captured memory within which all differing bytes lie, and whether some
+    lie elsewhere: around it, or in a module's variables."""
+    spans: list[tuple[int, int]] = []
+    elsewhere = False
+    for part, offset, size, at in rows:
+        if identical(expected[at : at + size], got[at : at + size]):
+            continue
+        if part.source is None or part.build is not None or part.moved:
+            elsewhere = True
+            continue
+        found = np.flatnonzero(expected[at : at + size] != got[at : at + size])
+        breaks = np.flatnonzero(np.diff(found) > GAP)
+        if len(spans) + len(breaks) > MOST_SPANS:
+            breaks = breaks[:0]
+        firsts, lasts = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [-1]])
+        base = part.address + offset
+        for first, last in zip(found[firsts].tolist(), found[lasts].tolist(), strict=True):
+            spans.append((base + first, last + 1 - first))
+    return spans, elsewhere
 
 
 def judge(rows: Sequence[Row], expected: Bytes, got: Bytes, rules: Rules) -> dict[str, object]:

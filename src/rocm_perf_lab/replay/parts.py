@@ -40,13 +40,19 @@ class Part:
     moved: bool = False  # words of the state before that point into code are translated
     build: int | None = None  # the build whose variables these are; None: every build's memory
     moves: Moves | None = None  # for that build, where not the machine's
+    captured: int | None = None  # where it was, if that is elsewhere: variables move with code
+
+    @property
+    def origin(self) -> int:
+        """Its address when it was captured, by which the caller's bytes go."""
+        return self.address if self.captured is None else self.captured
 
 
 @dataclass(frozen=True)
 class Override:
     """Bytes the caller wants instead of the captured ones."""
 
-    address: int
+    address: int  # when it was captured
     data: Bytes
 
 
@@ -106,9 +112,9 @@ class State:
                 if low < last and high > part.offset
             ]
             for override in self.overrides:  # in case another state wrote there
-                low = max(override.address, part.address) - part.address
-                high = min(override.address + len(override.data), part.address + part.size)
-                written.append((low, high - part.address))
+                low = max(override.address, part.origin) - part.origin
+                high = min(override.address + len(override.data), part.origin + part.size)
+                written.append((low, high - part.origin))
             self._dirty[index] = merge(_grain(part, *w) for w in written if w[0] < w[1])
 
     # ---- contents
@@ -140,7 +146,7 @@ class State:
                 for at in offsets.tolist():
                     if (before[at : at + 8] != data[at : at + 8]).any():
                         data[at : at + 8] = moved[at : at + 8]
-        start = part.address + low
+        start = part.origin + low
         for override in self.overrides:
             first = max(override.address, start)
             last = min(override.address + len(override.data), start + len(data))
@@ -174,7 +180,7 @@ class State:
             return self.guard_byte == 0
         whole = part.offset == 0 and part.size == part.source.size
         touched = any(
-            o.address < part.address + part.size and o.address + len(o.data) > part.address
+            o.address < part.origin + part.size and o.address + len(o.data) > part.origin
             for o in self.overrides
         )
         return whole and not part.moved and not touched

@@ -37,11 +37,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
+import numpy as np
+
 from rocm_perf_lab import errors
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.replay import arguments as argument_table
 from rocm_perf_lab.replay import builds
+from rocm_perf_lab.replay.compare import Bytes
 from rocm_perf_lab.replay.format import Capture, open_capture
 from rocm_perf_lab.replay.worker_process import (
     AddressTaken,
@@ -80,6 +83,16 @@ class Sample:
     gpu_ns: float
     wall_s: float
     outcome: Mapping[str, Any] | None  # verdict, digest, differences; None: not compared
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A stretch of memory after a run: what it held before, should hold, and holds."""
+
+    address: int
+    initial: Bytes
+    expected: Bytes
+    got: Bytes
 
 
 @dataclass(frozen=True)
@@ -280,6 +293,26 @@ class ReplaySession:
         """Of the bytes that (address, size) hold now: after a run, what it left."""
         return str(self._ask("digest", ranges=[list(each) for each in ranges]))
 
+    def read(self, ranges: Sequence[tuple[int, int]]) -> list[Bytes]:
+        """The bytes that (address, size) hold now: after a run, what it left."""
+        return self._bytes("read", ranges, 1)[0]
+
+    def look(self, ranges: Sequence[tuple[int, int]], build: int) -> list[Seen]:
+        """After a run of the build: these bytes beside what they were and what they had to be."""
+        three = self._bytes("look", ranges, 3, build=build)
+        return [Seen(address, *parts) for (address, _), *parts in zip(ranges, *three, strict=True)]
+
+    def _bytes(
+        self, do: str, ranges: Sequence[tuple[int, int]], times: int, **more: Any
+    ) -> list[list[Bytes]]:
+        """All ranges one after the other, so many times over."""
+        self._ask(do, ranges=[list(each) for each in ranges], **more)
+        total = times * sum(size for _, size in ranges)
+        data = np.frombuffer(self._process.take(total, self.timeout_s), dtype=np.uint8)
+        ends = np.cumsum([size for _, size in ranges] * times)
+        cut = np.split(data, ends[:-1]) if len(ends) else []
+        return [cut[i * len(ranges) : (i + 1) * len(ranges)] for i in range(times)]
+
     def run(
         self,
         order: Sequence[int],
@@ -338,6 +371,7 @@ __all__ = [
     "ReplaySession",
     "RunResult",
     "Sample",
+    "Seen",
     "abba",
     "reserve_check",
 ]

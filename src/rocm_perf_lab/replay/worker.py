@@ -6,7 +6,8 @@ the process says so and ends: the parent starts another, whose address layout is
 
 The first line is {"ranges": [[base, size], …]}; the answer {"held": true} or {"taken": [base,
 size]}. Then `open`, and the other requests of `_Server`. An answer is {"ok": …}, or {"error":
-{"kind", "message", "hint"}}; before it may come {"tell": text} lines.
+{"kind", "message", "hint"}}; before it may come {"tell": text} lines, and behind that of `read` and
+`look` the bytes that were asked for, as they are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab.replay.address_space import Holding, Span, spans
@@ -40,6 +42,11 @@ class _Line:
     def tell(self, text: str) -> None:
         self.write({"tell": text})
 
+    def write_bytes(self, pieces: Iterable[bytes]) -> None:
+        for piece in pieces:
+            self._out.buffer.write(piece)
+        self._out.buffer.flush()
+
 
 def main() -> None:
     line = _Line()
@@ -58,6 +65,8 @@ def main() -> None:
     try:
         while (request := line.read()) is not None:
             line.write(server.answer(request))
+            line.write_bytes(server.pieces)
+            server.pieces = ()
     finally:
         server.close()
 
@@ -66,6 +75,7 @@ class _Server:
     def __init__(self, line: _Line, wanted: list[Span], holding: Holding) -> None:
         self._line, self._spans, self._holding = line, wanted, holding
         self._machine: Machine | None = None
+        self.pieces: Iterable[bytes] = ()  # what follows the answer as it is
 
     @property
     def machine(self) -> Machine:
@@ -173,6 +183,13 @@ class _Server:
 
     def _do_digest(self, ranges: list[list[int]]) -> str:
         return self.machine.digest([(address, size) for address, size in ranges])
+
+    def _do_read(self, ranges: list[list[int]]) -> None:
+        self.pieces = [p for at, size in ranges for p in self.machine.contents(at, size)]
+
+    def _do_look(self, ranges: list[list[int]], build: int) -> None:
+        sides = self.machine.beside([(address, size) for address, size in ranges], build)
+        self.pieces = [data.tobytes() for side in sides for data in side]
 
     def _do_run(
         self,

@@ -66,23 +66,36 @@ class WorkerProcess:
                 return answer
             self.tell(answer["tell"])
 
+    def take(self, size: int, timeout_s: float | None = None) -> bytes:
+        """So many bytes that follow an answer."""
+        limit = None if timeout_s is None else time.monotonic() + timeout_s
+        parts, self.buffer = [self.buffer[:size]], self.buffer[size:]
+        left = size - len(parts[0])
+        while left:
+            parts.append(self._more(limit, left))
+            left -= len(parts[-1])
+        return b"".join(parts)
+
     def _line(self, limit: float | None) -> bytes:
-        assert self.popen.stdout is not None
-        descriptor = self.popen.stdout.fileno()
         while b"\n" not in self.buffer:
-            left = None if limit is None else max(0.0, limit - time.monotonic())
-            if not select.select([descriptor], [], [], left)[0]:
-                self.popen.kill()
-                self.end()
-                raise ReplayFailed(
-                    "the replay did not end in time", hint="--timeout sets the limit in seconds"
-                )
-            part = os.read(descriptor, 1 << 20)
-            if not part:
-                raise self._died()
-            self.buffer += part
+            self.buffer += self._more(limit)
         line, _, self.buffer = self.buffer.partition(b"\n")
         return line
+
+    def _more(self, limit: float | None, most: int = 1 << 20) -> bytes:
+        assert self.popen.stdout is not None
+        descriptor = self.popen.stdout.fileno()
+        left = None if limit is None else max(0.0, limit - time.monotonic())
+        if not select.select([descriptor], [], [], left)[0]:
+            self.popen.kill()
+            self.end()
+            raise ReplayFailed(
+                "the replay did not end in time", hint="--timeout sets the limit in seconds"
+            )
+        part = os.read(descriptor, min(most, 1 << 20))
+        if not part:
+            raise self._died()
+        return part
 
     def _died(self) -> ReplayFailed:
         code = self.popen.wait()

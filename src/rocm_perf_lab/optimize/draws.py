@@ -1,0 +1,192 @@
+"""New values for a column of numbers, made of the captured ones.
+
+Floating point may be anything. Integers may be sizes, offsets or indices, and stay within what the
+program used: drawn between the smallest and the largest, still ascending where they ascend, or the
+same ones in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rocm_perf_lab.replay.compare import Bytes, ElementType, values
+
+Numbers = npt.NDArray[np.float64]
+Rng = np.random.Generator
+Mode = Literal["drawn", "ascending", "shuffled", "kept"]
+# Spacing of the numbers at one.
+STEP = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
+# Far from one another, but sums of them stay finite, and products of two.
+_LARGE = {"f64": 1e150, "f32": 1e18, "f16": 200.0, "bf16": 1e18}
+_SMALL = {"f64": 5e-310, "f32": 1e-40, "f16": 1e-7, "bf16": 1e-40}
+_EDGE, _MULTIPLES = 4, 64
+_QUIET = 2.0**-10  # of what is not at an edge
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a draw may know of the column beside its values."""
+
+    kind: ElementType
+    strides: tuple[int, ...]  # sizes the launch names: rows may begin at their multiples
+
+
+Draw = Callable[[Rng, Numbers, Place], Numbers]
+
+
+def encode(numbers: Numbers, kind: ElementType) -> Bytes:
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if kind.numpy is not None:
+            return numbers.astype(kind.numpy).view(np.uint8)
+        # bfloat16 is the upper half of a float; to nearest, ties to even, NaNs kept.
+        bits = numbers.astype("<f4").view("<u4").astype(np.uint64)
+        rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+        return np.where(np.isnan(numbers), 0x7FC0, rounded).astype("<u2").view(np.uint8)
+
+
+# ---- floating point; a column of zeros says nothing of its range, so -1 to 1 is taken
+
+
+def _range(captured: Numbers) -> tuple[float, float]:
+    finite = captured[np.isfinite(captured)]
+    if not len(finite) or finite.min() == finite.max() == 0:
+        return -1.0, 1.0
+    low, high = np.clip([finite.min(), finite.max()], -1e300, 1e300).tolist()
+    return (low, high) if low < high else (low - abs(low) / 2, high + abs(high) / 2)
+
+
+def _same_range(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    return rng.uniform(*_range(captured), len(captured))
+
+
+def _magnitudes(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """Each value scaled by its own power of two."""
+    reach = 4 if place.kind.size == 2 else 12
+    return _same_range(rng, captured, place) * np.exp2(
+        rng.integers(-reach, reach + 1, len(captured))
+    )
+
+
+def _special(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """The same range with zeros, infinities, NaNs, denormals and large values strewn in."""
+    drawn = _same_range(rng, captured, place)
+    large, small = _LARGE[place.kind.name], _SMALL[place.kind.name]
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, large, -large, small, -small])
+    # Rarely, or every result would be NaN and equal to every other.
+    places = np.flatnonzero(rng.random(len(drawn)) < min(1 / 64, 64 / max(len(drawn), 1)))
+    drawn[places] = rng.choice(special, len(places))
+    return drawn
+
+
+def _zeros_and_ones(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """Sums and products of these are exact: what is missing from one shows, however long it is."""
+    return rng.integers(0, 2, len(captured)).astype(np.float64)
+
+
+def _large_edges(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """Small everywhere but where rows, tiles and the whole may begin and end: a lost tail is most
+    of what there is."""
+    drawn = _same_range(rng, captured, place)
+    quiet = np.full(len(drawn), _QUIET)
+    quiet[edges(len(drawn), place.strides)] = 1.0
+    found: Numbers = drawn * quiet
+    return found
+
+
+def _one_value(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """No spread at all: a variance of zero, and what was added to it."""
+    return np.full(len(captured), rng.uniform(*_range(captured)))
+
+
+FLOATS: Mapping[str, Draw] = {
+    "another seed": _same_range,
+    "other magnitudes": _magnitudes,
+    "special values": _special,
+    "zeros and ones": _zeros_and_ones,
+    "large edges": _large_edges,
+    "one value": _one_value,
+}
+
+
+def edges(count: int, strides: Iterable[int]) -> npt.NDArray[np.int64]:
+    """Indices around the ends, and around multiples of the strides."""
+    near: set[int] = {0, count}
+    for stride in sorted({s for s in strides if 1 < s < count}):
+        multiples = np.arange(stride, count, stride)
+        near |= {*multiples[:_MULTIPLES].tolist(), *multiples[-_MULTIPLES:].tolist()}
+    around = (np.array(sorted(near))[:, None] + np.arange(-_EDGE, _EDGE)).reshape(-1)
+    return np.unique(around[(around >= 0) & (around < count)])
+
+
+def nudged(rng: Rng, data: Bytes, kind: ElementType) -> Bytes:
+    """Each number one step up or down; zeros, infinities and NaNs as they are."""
+    bits = data.view(f"<u{kind.size}").copy()
+    numbers = values(data, kind)
+    movable = np.isfinite(numbers) & (numbers != 0)
+    with np.errstate(over="ignore"):
+        up = rng.integers(0, 2, len(bits)).astype(bits.dtype)
+        moved = bits + up + up - bits.dtype.type(1)
+    still = np.isfinite(values(moved.view(np.uint8), kind))
+    found: Bytes = np.where(movable & still, moved, bits).view(np.uint8)
+    return found
+
+
+def drawn_floats(rng: Rng, data: Bytes, draw: str, place: Place) -> Bytes:
+    captured = values(data, place.kind).astype(np.float64)
+    return encode(FLOATS[draw](rng, captured, place), place.kind)
+
+
+# ---- integers
+
+
+def modes(data: Bytes, kind: ElementType) -> tuple[Mode, ...]:
+    """What may be done with a column of integers, the boldest first."""
+    captured = values(data, kind)
+    if len(captured) > 2 and captured[0] < captured[-1] and (captured[:-1] <= captured[1:]).all():
+        return ("ascending",)
+    return ("drawn", "shuffled")
+
+
+def drawn_integers(rng: Rng, data: Bytes, mode: Mode, kind: ElementType, boolean: bool) -> Bytes:
+    if mode == "kept" or not len(data):
+        return data
+    captured = values(data, kind)
+    if mode == "shuffled":
+        return np.ascontiguousarray(rng.permutation(captured)).view(np.uint8)
+    low, high = int(captured.min()), int(captured.max())
+    if low == high:  # one value everywhere says little: from zero to it, or zero and one
+        low, high = min(low, 0), max(high, int(high == 0))
+    if boolean:
+        low, high = 0, 1
+    new = rng.integers(
+        low, high, len(captured), dtype=captured.dtype.newbyteorder("="), endpoint=True
+    )
+    if mode == "ascending":
+        new.sort()
+        new[0], new[-1] = captured[0], captured[-1]
+    return new.astype(captured.dtype).view(np.uint8)
+
+
+# ---- arguments by value
+
+
+def other_float(rng: Rng, value: float) -> float:
+    """Half to twice as much, of the same sign: what a program might have passed."""
+    if not np.isfinite(value):
+        return value
+    return float(rng.uniform(-1, 1)) if value == 0 else value * float(rng.uniform(0.5, 2.0))
+
+
+def smaller(value: int) -> tuple[int, ...]:
+    """Sizes below a size: one less, and one that the same powers of two divide."""
+    if value <= 1:
+        return (0,) if value == 1 else ()
+    even = value & -value  # the largest power of two in it
+    step = even if even < value else max(1, value // 4)
+    fewer = max(step, value * 3 // 4 // step * step)
+    return tuple(dict.fromkeys(v for v in (value - 1, fewer) if 0 < v < value))

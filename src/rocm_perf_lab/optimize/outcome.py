@@ -1,0 +1,75 @@
+"""What the original left on an input set: enough to tell whether the set says anything."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.optimize.input_sets import InputSet, Subject
+from rocm_perf_lab.optimize.judge import Mask
+from rocm_perf_lab.optimize.layout import Buffer, column
+from rocm_perf_lab.replay.compare import values
+from rocm_perf_lab.replay.session import ORIGINAL, ReplaySession, Seen
+
+MAX_KEPT_BYTES = 256 << 20  # of one set, to be compared with another order
+
+
+@dataclass(frozen=True)
+class Left:
+    seen: tuple[Seen, ...]  # of every buffer that may be written; empty: too much to keep
+    digest: str  # of the bytes that were written
+    written_bytes: int
+    share: float  # of what is always written on the captured inputs
+    finite: bool  # some floating-point result is, or there is none
+
+
+def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Left:
+    """After a run of the original on the set."""
+    free = [b for b in subject.layout.buffers if not b.const]
+    seen = session.look([(b.address, b.size) for b in free], ORIGINAL)
+    digest = hashlib.blake2b(digest_size=16)
+    total = due = kept = numbers = finite = 0
+    for buffer, each in zip(free, seen, strict=True):
+        mask = each.got != each.initial
+        for offset, size in subject.written.get(buffer.address, ()):
+            part = slice(offset, offset + size)
+            due += size
+            if inputs.poison:  # zeros are too often what is written
+                kept += int((~mask[part]).sum())
+            mask[part] = True
+        total += int(mask.sum())
+        digest.update(np.packbits(mask).tobytes())
+        digest.update(each.got[mask].tobytes())
+        some, good = _floats(buffer, each, mask)
+        numbers, finite = numbers + some, finite + good
+    small = sum(b.size for b in free) <= MAX_KEPT_BYTES
+    share = 1 - kept / due if due else 1.0
+    return Left(
+        tuple(seen) if small else (), digest.hexdigest(), total, share, not numbers or finite > 0
+    )
+
+
+def _floats(buffer: Buffer, seen: Seen, mask: Mask) -> tuple[int, int]:
+    """How many floating-point numbers were written, and how many of them are finite."""
+    some = good = 0
+    for leaf in buffer.leaves:
+        if not leaf.type.floating:
+            continue
+        written = column(mask.view(np.uint8), buffer, leaf).reshape(-1, leaf.type.size).any(axis=1)
+        numbers = values(column(seen.got, buffer, leaf), leaf.type)[written]
+        some += len(numbers)
+        good += int(np.isfinite(numbers).sum())
+    return some, good
+
+
+def against(before: Left, now: Left) -> Sequence[Seen] | None:
+    """What another order left, against what the first did; None: the same bytes, or not kept."""
+    if before.digest == now.digest or not before.seen:
+        return None
+    return [
+        Seen(old.address, old.initial, old.got, new.got)
+        for old, new in zip(before.seen, now.seen, strict=True)
+    ]

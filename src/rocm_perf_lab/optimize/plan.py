@@ -1,0 +1,289 @@
+"""What a captured kernel can be checked on, found out once with the original.
+
+What it writes is found on poisoned memory; each column of integers and each size among its
+arguments is changed alone first; then every input set is tried. Where nothing is left to compare,
+the plan says so and the kernel is left alone: nothing checked is not a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+from rocm_perf_lab.optimize import draws, input_sets
+from rocm_perf_lab.optimize.agreement import agreement, enter, settled
+from rocm_perf_lab.optimize.input_sets import CAPTURED, POISON, InputSet, Place, Subject
+from rocm_perf_lab.optimize.layout import Debug, Layout, no_debug, read_layout
+from rocm_perf_lab.optimize.outcome import Left, against, read_left
+from rocm_perf_lab.optimize.trial import OpenSession, Trial
+from rocm_perf_lab.optimize.written import find_written
+from rocm_perf_lab.replay.session import ORIGINAL
+
+LEAST_FURTHER_SETS = 3
+MAX_COLUMNS, MAX_SCALARS = 16, 8  # tried one by one
+BRIEF = 3  # sets of a launch beside the main one: as captured, poisoned, one other
+ENOUGH = 0.5  # of what is always written, for a set to be one
+# Seeds of ROCM_PERF_VIRTUAL_WAVES; a GPU interleaves as it likes, and there repeating has to do.
+INTERLEAVINGS = (1, 6)
+ORDER = "what the original leaves depends on the order of its workgroups and waves"
+
+NO_SUBJECT = Subject(Layout((), (), ()))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the original was found to do, once per capture."""
+
+    sets: tuple[InputSet, ...]
+    poisoned: tuple[str, ...]  # buffers it only writes
+    left_out: Mapping[str, str] = field(default_factory=dict)  # set -> why
+    blocked: str | None = None  # why nothing can be checked at all
+    run_s: float = 0.0  # what the original took, host time
+    subject: Subject = NO_SUBJECT
+    interleavings: tuple[int, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def ordered(self) -> tuple[InputSet, ...]:
+        """Those on which other orders are tried: as captured, and the first that is drawn."""
+        captured = [s for s in self.sets if not s.drawn and s.poison is not None]
+        return (*captured[:1], *(s for s in self.timed if s.drawn))
+
+    @property
+    def timed(self) -> tuple[InputSet, ...]:
+        """Those on which time is taken: as captured, and the first that is drawn."""
+        drawn = [s for s in self.sets if s.drawn]
+        return (CAPTURED, *drawn[:1])
+
+    @property
+    def notes(self) -> list[str]:
+        found = [f"input set {name!r} left out: {why}" for name, why in self.left_out.items()]
+        if self.blocked is None and len(self.sets) <= LEAST_FURTHER_SETS:
+            found.append(f"only {len(self.sets)} input sets could be used")
+        return [*found, *self.remarks]
+
+
+def make_plan(open_session: OpenSession, debug: Debug = no_debug, brief: bool = False) -> Plan:
+    with ExitStack() as stack:
+        maker = _Maker(open_session, stack, debug)
+        return maker.plan(brief)
+
+
+@dataclass
+class _Maker:
+    open_session: OpenSession
+    stack: ExitStack
+    debug: Debug
+    run_s: float = 0.0
+    trials: dict[int, Trial] = field(default_factory=dict)
+    left: dict[str, Left] = field(default_factory=dict)  # by the set's name
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def trial(self, seed: int) -> Trial:
+        if seed not in self.trials:
+            self.trials[seed] = self.stack.enter_context(Trial(self.open_session, seed, self.run_s))
+        return self.trials[seed]
+
+    def plan(self, brief: bool) -> Plan:
+        first = self.trial(0)
+        subject = Subject(read_layout(first.session.capture, self.debug))
+        ran = first.session.run([ORIGINAL], compare=False)
+        self.run_s = first.run_s = ran.wall_s
+        for _ in range(2):
+            first.session.set_state()
+            if why := agreement(first.session, subject, CAPTURED, ORIGINAL).reason:
+                return Plan(
+                    (), (), blocked=f"the original does not repeat its captured result: {why}"
+                )
+        written = find_written(first, subject.layout.buffers)
+        subject = replace(subject, written=written.spans, outputs=written.outputs)
+        orders: tuple[int, ...] = ()
+        remarks: tuple[str, ...] = ()
+        if brief:
+            sets = [*self._usable(subject, self._sets(subject)[:BRIEF])]
+        else:
+            subject = self._tamed(replace(subject, modes=self._modes(subject)))
+            sets = [*self._usable(subject, self._sets(subject))]
+            sets += self._usable(subject, self._sizes(subject))
+            orders, remarks = self._orders(subject, sets)
+            remarks += self._kept(subject)
+        sets = [s for s in sets if s.name not in self.left_out]
+        names = tuple(b.name for b in subject.layout.buffers if b.address in subject.outputs)
+        found = Plan(tuple(sets), names, self.left_out, None, self.run_s, subject, orders, remarks)
+        return replace(found, blocked=self._blocked(found, brief))
+
+    # ---- one set
+
+    def _try(self, seed: int, subject: Subject, inputs: InputSet) -> tuple[Left | None, str | None]:
+        """What the original leaves on a set, or why it cannot be used."""
+        trial = self.trial(seed)
+        found: list[Left] = []
+        reasons: list[str | None] = []
+
+        def do() -> None:
+            enter(trial.session, subject, inputs)
+            trial.session.keep_reference(ORIGINAL)
+            reasons.append(agreement(trial.session, subject, inputs, ORIGINAL).reason)
+            found.append(read_left(trial.session, subject, inputs))
+
+        why = trial.attempt(do) or (reasons[0] if reasons else None)
+        return (found[0] if found else None), why
+
+    def _stands(self, subject: Subject, inputs: InputSet) -> str | None:
+        """Why a set is none; None: it is, and what came of it is kept."""
+        left, why = self._try(0, subject, inputs)
+        if why or left is None:
+            return why
+        if not left.finite:
+            return "every result is infinite or not a number"
+        if left.share < (0.01 if inputs.sizes else ENOUGH):
+            return "the original writes next to nothing on it"
+        self.left[inputs.name] = left
+        return None
+
+    def _usable(self, subject: Subject, sets: Sequence[InputSet]) -> Iterator[InputSet]:
+        for inputs in sets:
+            why = self._stands(subject, inputs)
+            if why is None:
+                yield inputs
+            else:
+                self.left_out[inputs.name] = why
+
+    def _sets(self, subject: Subject) -> list[InputSet]:
+        return list(input_sets.input_sets(self.trial(0).session.capture, subject))
+
+    def _differs_in_order(self, seed: int, subject: Subject, inputs: InputSet) -> str | None:
+        left, why = self._try(seed, subject, inputs)
+        if why or left is None:
+            return why
+        before = self.left[inputs.name]
+        seen = against(before, left)
+        if seen is None:
+            return ORDER if before.digest != left.digest else None
+        result = settled(
+            self.trial(seed).session, subject, inputs, seen, inputs.name, original=True
+        )
+        return f"{ORDER} ({result.reason})" if result.reason else None
+
+    # ---- integers
+
+    def _modes(self, subject: Subject) -> dict[Place, draws.Mode]:
+        """For each column of integers the boldest change that the original stands alone."""
+        found: dict[Place, draws.Mode] = {}
+        capture = self.trial(0).session.capture
+        columns = list(input_sets.integer_columns(capture, subject))[:MAX_COLUMNS]
+        for buffer, leaf, data in columns:
+            place = (buffer.address, leaf.offset)
+            found[place] = "kept"
+            for mode in draws.modes(data, leaf.type):
+                inputs = InputSet(f"integers {mode}", integers=True, poison=POISON)
+                if self._stands(replace(subject, modes={place: mode}), inputs) is None:
+                    found[place] = mode
+                    break
+        return found
+
+    def _kept(self, subject: Subject) -> tuple[str, ...]:
+        places = {place[0] for place, mode in subject.modes.items() if mode == "kept"}
+        names = [b.name for b in subject.layout.buffers if b.address in places]
+        told = f"integers in {', '.join(names)} stay as captured: the original stands no others"
+        return (told,) if names else ()
+
+    def _tamed(self, subject: Subject) -> Subject:
+        """Integers drawn together may still lead two workgroups to one place, or one nowhere: then
+        they are shuffled, or stay."""
+        for calmer in (None, "drawn", "any"):
+            if calmer is not None:
+                modes: dict[Place, draws.Mode] = {
+                    place: "shuffled" if calmer == "drawn" and mode == "drawn" else "kept"
+                    for place, mode in subject.modes.items()
+                }
+                subject = replace(subject, modes=modes)
+            drawn = next((s for s in self._sets(subject) if s.integers), None)
+            if drawn is None:
+                return subject
+            if self._stands(subject, drawn) is None and not self._differs_in_order(
+                INTERLEAVINGS[0], subject, drawn
+            ):
+                return subject
+        return subject
+
+    # ---- sizes
+
+    def _sizes(self, subject: Subject) -> list[InputSet]:
+        """All whole numbers among the arguments smaller at once; one by one where that fails."""
+        capture = self.trial(0).session.capture
+        options: list[list[tuple[int, bytes]]] = []
+        whole = [s for s in subject.layout.scalars if not s.type.floating]
+        for scalar in whole[:MAX_SCALARS]:
+            good = []
+            for choice in input_sets.integer_arguments(scalar):
+                inputs = input_sets.of_size(capture, subject, "sizes", [choice])
+                if self._stands(subject, inputs) is None:
+                    good.append(choice)
+            if good:
+                options.append(good)
+        found: list[InputSet] = []
+        for name, which in (("sizes one less", 0), ("smaller sizes", -1)):
+            together = [good[which] for good in options]
+            inputs = input_sets.of_size(capture, subject, name, together)
+            if not together or any(inputs.arguments == other.arguments for other in found):
+                continue
+            if self._stands(subject, inputs) is None:
+                found.append(inputs)
+            else:
+                found += [
+                    input_sets.of_size(capture, subject, f"{name}, argument at {at}", [(at, data)])
+                    for at, data in together[:3]
+                ]
+        return found
+
+    # ---- orders
+
+    def _orders(
+        self, subject: Subject, sets: Sequence[InputSet]
+    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Which orders the original agrees with itself in; sets on which it does not go."""
+        plan = Plan(tuple(sets), ())
+        good: list[int] = []
+        remarks: list[str] = []
+        for seed in INTERLEAVINGS:
+            captured = [s for s in plan.ordered if not s.drawn]
+            why = next(
+                (w for s in captured if (w := self._differs_in_order(seed, subject, s))), None
+            )
+            if why:
+                remarks.append(f"interleaving {seed} is not tried: {why}")
+                continue
+            good.append(seed)
+            # Drawn integers and other sizes may lead workgroups to each other's places.
+            risky = [s for s in sets if s.drawn and (s.integers or s.sizes or s in plan.ordered)]
+            for inputs in risky if seed == good[0] else plan.ordered[1:]:
+                if inputs.name not in self.left_out and (
+                    why := self._differs_in_order(seed, subject, inputs)
+                ):
+                    self.left_out[inputs.name] = why
+        return tuple(good), tuple(remarks)
+
+    # ---- all of it
+
+    def _blocked(self, plan: Plan, brief: bool) -> str | None:
+        """Why a check on this plan would prove nothing."""
+        if not any(self.left[s.name].written_bytes for s in plan.sets):
+            return "nothing that it writes could be found: there is nothing to compare"
+        if brief:
+            return None
+        if not plan.interleavings:
+            return ORDER
+        drawn = [s for s in plan.sets if s.drawn]
+        layout = plan.subject.layout
+        inputs = [b for b in layout.buffers if b.address not in plan.subject.outputs and b.leaves]
+        if not drawn and (inputs or layout.scalars):
+            why = next(iter(self.left_out.values()), "nothing in them could be changed")
+            return f"it can be tried on no other inputs than the captured ones: {why}"
+        captured = {self.left[s.name].digest for s in plan.sets if not s.drawn}
+        if drawn and {self.left[s.name].digest for s in drawn} <= captured:
+            return (
+                "what it writes depends on nothing that could be changed: any constant would pass"
+            )
+        return None

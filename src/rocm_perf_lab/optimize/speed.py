@@ -1,0 +1,59 @@
+"""Speed on captured and on drawn inputs: the worst counts, and a difference is refused.
+
+A kernel that knows the captured values is fast on them only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rocm_perf_lab.optimize.agreement import enter
+from rocm_perf_lab.optimize.measure import Measured, measure
+from rocm_perf_lab.optimize.plan import Plan
+from rocm_perf_lab.replay.session import ReplaySession
+
+NOISE = 1.10  # two measured speed-ups so close are the same, however narrow their intervals
+
+
+def measure_on(
+    session: ReplaySession,
+    plan: Plan,
+    a: int,
+    b: int,
+    *,
+    min_speedup: float,
+    confidence: float,
+    rule: str | None,
+    floor_ns: float = 0.0,
+) -> Measured:
+    """A and B on each of the plan's timed sets, until one is not faster."""
+    found: list[tuple[str, Measured]] = []
+    for inputs in plan.timed:
+        enter(session, plan.subject, inputs)
+        each = measure(
+            session, a, b, min_speedup=min_speedup, confidence=confidence, rule=rule,
+            # What a drawn set makes it write is not known.
+            floor_ns=0.0 if inputs.drawn else floor_ns,
+        )  # fmt: skip
+        if inputs.drawn:
+            reason = f"on other inputs ({inputs.name}): {each.gate.reason}"
+            each = replace(each, gate=replace(each.gate, reason=reason))
+        found.append((inputs.name, each))
+        if each.gate.verdict != "faster" or each.implausible:
+            return each
+    return worst(found)
+
+
+def worst(found: list[tuple[str, Measured]]) -> Measured:
+    """The slowest of several that are all faster; implausible where they are not one speed-up."""
+    slow = min(found, key=lambda each: each[1].gate.speedup)
+    fast = max(found, key=lambda each: each[1].gate.speedup)
+    low, high = slow[1].gate, fast[1].gate
+    apart = low.interval[1] < high.interval[0]
+    if not apart or (not low.modelled and high.speedup / low.speedup < NOISE):
+        return slow[1]
+    why = (
+        f"{high.speedup:.2f}x on {fast[0]} and {low.speedup:.2f}x on {slow[0]}: the gain is of "
+        "the values"
+    )
+    return replace(slow[1], implausible=why)

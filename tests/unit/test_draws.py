@@ -1,0 +1,101 @@
+"""New values for old: within what the program used, and never the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from rocm_perf_lab.optimize import draws
+from rocm_perf_lab.replay.compare import TYPES, Bytes, values
+
+RNG = np.random.default_rng
+INTS = st.lists(st.integers(-1000, 1000), min_size=1, max_size=50)
+
+
+def ints(numbers: list[int]) -> Bytes:
+    return np.array(numbers, "<i4").view(np.uint8)
+
+
+def drawn(numbers: list[int], mode: draws.Mode, boolean: bool = False) -> list[int]:
+    found = draws.drawn_integers(RNG(1), ints(numbers), mode, TYPES["i32"], boolean)
+    return [int(v) for v in values(found, TYPES["i32"])]
+
+
+@given(INTS)
+def test_integers_stay_between_the_smallest_and_the_largest(numbers: list[int]) -> None:
+    low, high = min([*numbers, 0] if len(set(numbers)) == 1 else numbers), max(numbers)
+    high = max(high, 1) if len(set(numbers)) == 1 else high
+    assert all(low <= v <= high for v in drawn(numbers, "drawn"))
+
+
+@given(INTS)
+def test_shuffled_integers_are_the_same_ones(numbers: list[int]) -> None:
+    assert sorted(drawn(numbers, "shuffled")) == sorted(numbers)
+
+
+@given(st.lists(st.integers(0, 1000), min_size=3, max_size=50))
+def test_offsets_still_ascend_between_the_same_ends(numbers: list[int]) -> None:
+    offsets = sorted(numbers)
+    assume(offsets[0] < offsets[-1])
+    new = drawn(offsets, "ascending")
+    assert new == sorted(new)
+    assert (new[0], new[-1]) == (offsets[0], offsets[-1])
+
+
+def test_offsets_are_told_from_values() -> None:
+    assert draws.modes(ints([0, 4, 4, 9]), TYPES["i32"]) == ("ascending",)
+    assert draws.modes(ints([4, 0, 9, 4]), TYPES["i32"]) == ("drawn", "shuffled")
+    assert draws.modes(ints([7, 7, 7]), TYPES["i32"]) == ("drawn", "shuffled")
+
+
+def test_a_boolean_becomes_one_or_the_other() -> None:
+    assert set(drawn([1] * 64, "drawn", boolean=True)) == {0, 1}
+
+
+@pytest.mark.parametrize("draw", draws.FLOATS)
+@pytest.mark.parametrize("name", ["f64", "f32", "f16", "bf16"])
+def test_every_draw_gives_other_numbers_and_mostly_finite_ones(draw: str, name: str) -> None:
+    kind = TYPES[name]
+    old = draws.encode(np.linspace(-3.0, 3.0, 4096), kind)
+    new = draws.drawn_floats(RNG(2), old, draw, draws.Place(kind, (64,)))
+    numbers = values(new, kind)
+    assert len(numbers) == 4096
+    assert (new != old).any()
+    assert np.isfinite(numbers).mean() > 0.95
+
+
+@given(st.sampled_from(["f64", "f32", "f16", "bf16"]), st.integers(0, 2**16))
+def test_a_nudge_is_one_step(name: str, seed: int) -> None:
+    kind = TYPES[name]
+    old = draws.encode(RNG(seed).normal(size=32) * 10, kind)
+    new = draws.nudged(RNG(seed), old, kind)
+    steps = new.view(f"<i{kind.size}").astype(np.int64) - old.view(f"<i{kind.size}")
+    assert (np.abs(steps) == 1).all()
+
+
+def test_a_nudge_leaves_zeros_and_infinities() -> None:
+    old = np.array([0.0, -0.0, np.inf, -np.inf], "<f4").view(np.uint8)
+    assert (draws.nudged(RNG(0), old, TYPES["f32"]) == old).all()
+
+
+def test_edges_are_the_ends_of_all_and_of_rows() -> None:
+    found = draws.edges(1000, (100, 1, 5000))
+    assert {0, 999, 99, 100, 899, 900} <= set(found.tolist())
+    assert 50 not in found
+
+
+@given(st.integers(2, 10**6))
+def test_smaller_sizes_are_smaller_and_one_divides_as_the_size_did(size: int) -> None:
+    found = draws.smaller(size)
+    assert all(0 < v < size for v in found)
+    assert size - 1 in found
+    power = size & -size
+    if power < size:
+        assert found[-1] % power == 0
+
+
+def test_what_is_no_size_has_no_smaller_one() -> None:
+    assert draws.smaller(0) == draws.smaller(-5) == ()
+    assert draws.smaller(1) == (0,)
