@@ -212,13 +212,12 @@ class _Maker:
 
     def _sizes(self, subject: Subject) -> list[InputSet]:
         """All whole numbers among the arguments smaller at once; one by one where that fails."""
-        capture = self.trial(0).session.capture
         options: list[list[tuple[int, bytes]]] = []
         whole = [s for s in subject.layout.scalars if not s.type.floating]
         for scalar in whole[:MAX_SCALARS]:
             good = []
             for choice in input_sets.integer_arguments(scalar):
-                inputs = input_sets.of_size(capture, subject, "sizes", [choice])
+                inputs = self._of_size(subject, "sizes", [choice])
                 if self._stands(subject, inputs) is None:
                     good.append(choice)
             if good:
@@ -226,17 +225,23 @@ class _Maker:
         found: list[InputSet] = []
         for name, which in (("sizes one less", 0), ("smaller sizes", -1)):
             together = [good[which] for good in options]
-            inputs = input_sets.of_size(capture, subject, name, together)
+            inputs = self._of_size(subject, name, together)
             if not together or any(inputs.arguments == other.arguments for other in found):
                 continue
             if self._stands(subject, inputs) is None:
                 found.append(inputs)
             else:
                 found += [
-                    input_sets.of_size(capture, subject, f"{name}, argument at {at}", [(at, data)])
+                    self._of_size(subject, f"{name}, argument at {at}", [(at, data)])
                     for at, data in together[:3]
                 ]
         return found
+
+    def _of_size(
+        self, subject: Subject, name: str, changes: Sequence[tuple[int, bytes]]
+    ) -> InputSet:
+        # The session, and its capture with it, is another one after the original failed in it.
+        return input_sets.of_size(self.trial(0).session.capture, subject, name, changes)
 
     # ---- orders
 
