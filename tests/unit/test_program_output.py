@@ -46,6 +46,7 @@ SAME = [
     ("1.20x\n", "3.4x\n"),
     ("max error 1.1e-07\n", "max error 2.3e-07\n"),
     ("0.5 1e-9\n", "0.5 0.0\n"),
+    ("mean nan\n", "mean -nan\n"),
 ]
 OTHER = [
     ("sum 12.5\n", "sum 12.6\n"),

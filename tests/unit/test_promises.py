@@ -91,6 +91,8 @@ def test_restrict_in_the_body_is_never_provable() -> None:
         ("*reinterpret_cast<const float2*>(in)", 0x1008, True),
         ("*reinterpret_cast<const float2*>(in)", 0x1004, False),
         ("*(const Vec*)in", 0x1008, False),
+        ("*(const float4* const)in", 0x1008, False),
+        ("*static_cast<const float4*>(in)", 0x1008, False),
         ("*(int*)in", 0x1004, True),
         ("reinterpret_cast<size_t>(in) % 16 == 0 ? *(float4*)in : 0", 0x1004, True),
     ],

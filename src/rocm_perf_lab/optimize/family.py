@@ -140,6 +140,8 @@ class Family:
             if pairs
             else "no two pointers into the same allocation"
         )
+        if known.unknown:
+            parts.append(f"{len(known.unknown)} pointers into memory that is not known")
         if known.alignment:
             parts.append(f"pointers at multiples of {min(known.alignment.values())} bytes")
         if missing := self.not_compared():

@@ -7,6 +7,7 @@ name. The original runs twice: words that differ between its own runs say nothin
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -337,10 +338,14 @@ def _same_number(
     rest, before = "".join(words[at + 1 :]), "".join(words[:at])
     if _RATE.match(rest) or _TIMED.search(before):
         return True
-    if not (_decimal(a) or _decimal(b)):
-        return False
     x, y = float(a), float(b)
-    if x == y or abs(x - y) <= rule.tolerance * max(abs(x), abs(y)):
+    if not (_decimal(a) or _decimal(b) or math.isnan(x)):
+        return False
+    if (
+        x == y
+        or (math.isnan(x) and math.isnan(y))
+        or abs(x - y) <= rule.tolerance * max(abs(x), abs(y))
+    ):
         return True
     if _ERROR.search(line) and max(abs(x), abs(y)) <= rule.tolerance:
         return True

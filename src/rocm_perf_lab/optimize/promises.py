@@ -259,7 +259,7 @@ def _casts(text: str) -> Iterator[tuple[str, str]]:
     found = list(tokens(text, trusted=True))
     words = [token.text for token in found]
     for at, word in enumerate(words):
-        if word == "reinterpret_cast" and words[at + 1 : at + 2] == ["<"]:
+        if word in ("reinterpret_cast", "static_cast") and words[at + 1 : at + 2] == ["<"]:
             end = next((i for i in range(at, len(words)) if words[i] in (">", ">>")), len(words))
             kind, rest = words[at + 2 : end], words[end + 1 :]
         elif word == "(":
@@ -267,6 +267,8 @@ def _casts(text: str) -> Iterator[tuple[str, str]]:
             kind, rest = words[at + 1 : end], words[end + 1 :]
         else:
             continue
+        while kind and kind[-1] in ("const", *RESTRICT):
+            kind = kind[:-1]
         if not kind or kind[-1] != "*":
             continue
         plain = " ".join(w for w in kind[:-1] if w not in ("const", "volatile"))

@@ -1,0 +1,101 @@
+"""Every instance of a template that a change reaches is compared, or the change is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from rocm_perf_lab.codeobject.kernels import CodeObject, Elf, Kernel
+from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.optimize import result_check
+from rocm_perf_lab.optimize.build import Built
+from rocm_perf_lab.optimize.family import Compared, Family
+from rocm_perf_lab.optimize.result_check import CheckResult, Plan, SetResult
+from rocm_perf_lab.replay.launches import Launch, Launches
+
+ONE, TWO = "_Z5blendILi1EEvPf", "_Z5blendILi2EEvPf"
+
+
+def kernel(symbol: str, code: bytes = b"\0" * 8) -> Kernel:
+    return Kernel(symbol, "gfx942", 8, 0, 8, 0, 0, 0, 0, 8, 1024, 64, (), 0, code)
+
+
+def launch(symbol: str, index: int = 0, grid: int = 64) -> Launch:
+    return Launch(symbol, index, 1, (grid, 1, 1), (64, 1, 1), 0, b"")
+
+
+def built(*kernels: Kernel) -> Built:
+    elf = cast(Elf, SimpleNamespace(data=b"image"))
+    return Built(Path("program"), (CodeObject("gfx942", elf, kernels),), "")
+
+
+def family(launched: tuple[str, ...], *further: Compared, **more: Any) -> Family:
+    kernels = {symbol: kernel(symbol) for symbol in (ONE, TWO)}
+    launches = Launches(tuple(launch(symbol) for symbol in launched))
+    return Family(kernels, launches, launch(ONE), further, **more)
+
+
+class Opening:
+    """Stands for a capture: the sets of which a comparison gave these results."""
+
+    def __init__(self, *results: SetResult) -> None:
+        self.results = results
+
+    def __call__(self, seed: int) -> Any:
+        raise BadInput("nothing is opened here")
+
+
+@pytest.fixture(autouse=True)
+def _no_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def prepare(opening: Any, most: int | None = None) -> Plan:
+        return Plan((), ()) if opening.results else Plan((), (), blocked="it calls the host")
+
+    def check(opening: Any, plan: Plan, image: bytes, seeds: Any = ()) -> CheckResult:
+        return CheckResult(opening.results)
+
+    monkeypatch.setattr(result_check, "prepare", prepare)
+    monkeypatch.setattr(result_check, "check", check)
+
+
+def test_other_code_or_other_needs_are_a_change() -> None:
+    before = built(kernel(ONE), kernel(TWO))
+    after = built(kernel(ONE, b"\1" * 8), replace(kernel(TWO), vgprs=9))
+    assert family((ONE,)).changed(before, after) == [ONE, TWO]
+    assert family((ONE,)).changed(before, before) == []
+
+
+def test_an_instance_that_is_never_launched_cannot_be_checked() -> None:
+    assert family((ONE, TWO)).unchecked([ONE, TWO]) is None
+    why = family((ONE,)).unchecked([ONE, TWO])
+    assert why is not None
+    assert "blend<2>" in why
+    assert "never launches" in why
+
+
+def test_every_instance_that_changed_is_compared() -> None:
+    good = SetResult("captured", True, None)
+    bad = SetResult("captured", False, "3 of 64 elements differ")
+    both = family((ONE, TWO), Compared(launch(TWO, 4), Opening(bad)))
+    assert both.check([ONE], built(kernel(TWO))).reason is None
+    found = both.check([ONE, TWO], built(kernel(TWO))).reason
+    assert found == "launch 4 of blend<2>: captured: 3 of 64 elements differ"
+    fine = family((ONE, TWO), Compared(launch(TWO, 4), Opening(good)))
+    assert fine.check([ONE, TWO], built(kernel(TWO))).reason is None
+
+
+def test_an_instance_of_which_nothing_can_be_compared_is_refused() -> None:
+    blocked = family((ONE, TWO), Compared(launch(TWO), Opening()))
+    assert "it calls the host" in str(blocked.check([ONE, TWO], built(kernel(TWO))).reason)
+    failed = family((ONE, TWO), failed={TWO: "too large"})
+    assert "too large" in str(failed.check([ONE, TWO], built(kernel(TWO))).reason)
+
+
+def test_the_limit_says_what_was_seen_and_what_was_not_compared() -> None:
+    text = family((ONE, TWO)).limit()
+    assert "2 different launches of blend<1>" in text
+    assert "1 compared" in text
+    assert "1 of 2 instances of the template" in text
