@@ -106,7 +106,9 @@ def test_what_is_right_on_all_launches_is_accepted(document: dict[str, Any]) -> 
     assert launches["recorded"] == 3
     assert launches["compared"] == 3
     assert launches["not_compared"] == []
-    assert document["patch"].startswith("# holds for launches as seen: 3 different launches")
+    assert document["patch"].startswith(
+        "# holds for launches as seen: blend<1>, different launches: 3; "
+    )
     assert "128 threads" in document["patch"]
 
 

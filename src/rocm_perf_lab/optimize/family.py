@@ -128,8 +128,8 @@ class Family:
         """What a patch says of itself: what it was proved on, and what that had in common."""
         known = self.seen
         parts = [
-            f"{known.launches} different launches of {short(self.main.symbol)} were recorded",
-            f"{1 + len(self.compared())} compared",
+            f"{short(self.main.symbol)}, different launches: {known.launches}",
+            f"compared: {1 + len(self.compared())}",
             f"blocks of at most {known.threads} threads",
         ]
         pairs = {(each.first, each.second) for each in known.sharing}
