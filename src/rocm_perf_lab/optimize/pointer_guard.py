@@ -79,7 +79,9 @@ def _is_function(pointee: Type) -> bool:
 
 
 def _unusual(kind: Type) -> bool:
-    """Holds pointers, and is not simply a pointer to plain data."""
+    """Holds pointers, and is not simply a pointer or a reference to plain data."""
+    if kind.kind.name in REFERENCES:
+        return holds_pointer(kind.get_pointee())
     if kind.kind.name != "POINTER":
         return holds_pointer(kind)
     pointee = kind.get_pointee().get_canonical()
@@ -249,7 +251,9 @@ def _given_zero(node: Cursor, source: bytes) -> Type | None:
         kind, parts = parts[0].type.get_canonical(), parts[1:]
     elif node.kind.name not in ("VAR_DECL", "CONDITIONAL_OPERATOR"):
         return None
-    zero = any(part.kind.name == "INTEGER_LITERAL" for part in parts)
+    # Not the size in `float (*p)[64]`: only nought becomes a pointer.
+    literals = [part.extent for part in parts if part.kind.name == "INTEGER_LITERAL"]
+    zero = any(not source[e.start.offset : e.end.offset].strip(b"0xXbBuUlL'") for e in literals)
     return kind if zero and kind.kind.name == "POINTER" else None
 
 

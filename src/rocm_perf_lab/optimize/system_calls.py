@@ -20,7 +20,7 @@ _NONE = -1  # the architecture has no such call
 # modules, clocks, other ways to open files, owners and extended attributes.
 DENIED = {
     "socket": (41, 198), "ptrace": (101, 117), "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271), "pidfd_getfd": (438, 438), "kcmp": (312, 272),
+    "process_vm_writev": (311, 271), "pidfd_getfd": (438, 438),
     "process_madvise": (440, 440), "process_mrelease": (448, 448), "perf_event_open": (298, 241),
     "setpriority": (141, 140), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119),
     "sched_setattr": (314, 274), "ioprio_set": (251, 30),
