@@ -234,6 +234,12 @@ def test_a_grid_of_rows_starts_a_workgroup_a_cycle(probe: Path, kernels: Path) -
     assert row.duration_ns / 65536 < 0.14
 
 
+@pytest.mark.parametrize("pitch", ["32", "96", "128", "1024", "8192"])
+def test_rows_any_power_of_two_apart_stay_in_the_l1(probe: Path, kernels: Path, pitch: str) -> None:
+    (d,) = profile(probe, kernels, "rows", "32", pitch)
+    assert d.counters["TCP_TCC_READ_REQ"] == 128  # half of what the L1 holds, each asked for once
+
+
 def test_an_empty_launch_is_overhead(probe: Path, kernels: Path) -> None:
     for d in profile(probe, kernels, "empty", "3"):
         assert 1_000 < d.duration_ns < 4_200

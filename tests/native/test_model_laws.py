@@ -35,9 +35,7 @@ def laws(*words: str | Path) -> str:
 def launches(folder: Path, device: str, arch: str, first: int, count: int) -> list[Launch]:
     lines = laws(device, code_object(folder, arch), str(first), str(count)).splitlines()
     rows = [line.split() for line in lines]
-    return [
-        Launch(*map(int, row[:4]), stated=float(row[4]), simulated=float(row[5])) for row in rows
-    ]
+    return [Launch(*map(int, row[:4]), *map(float, row[4:])) for row in rows]
 
 
 def hold(found: list[Launch], count: int) -> None:

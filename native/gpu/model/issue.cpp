@@ -163,7 +163,7 @@ uint64_t ComputeUnit::vector_memory(SimWave& wave, const StaticInst& s, const Me
       continue;
     }
     const uint32_t tag = uint32_t(line / kLineBytes);
-    const TagCache::Found found = l1_.find(tag & (l1_.sets() - 1), tag);
+    const TagCache::Found found = l1_.find(l1_set(tag), tag);
     if (found.hit && !(line & kUncached)) {
       ++counts.tcp_tag_hits;
       done = std::max(done, std::max(at + l1_latency, l1_ready_[found.at]));

@@ -87,6 +87,13 @@ __global__ void grid_of(float* out) {
   if (threadIdx.x == 64) out[0] = 1;
 }
 
+// A work-item reads `n` words of its own row.
+__global__ void rows(const float* in, float* out, int n, int pitch) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += in[threadIdx.x * pitch + i];
+  out[threadIdx.x] = sum;
+}
+
 __global__ void count(unsigned* bins) { atomicAdd(&bins[threadIdx.x & 7], 1u); }
 
 __global__ void empty() {}
@@ -138,6 +145,8 @@ int main(int argc, char** argv) {
   } else if (is("grid_of")) {  // n blocks, then n in rows of 64
     grid_of<<<dim3(unsigned(n)), 64>>>(f);
     grid_of<<<dim3(64, unsigned(n) / 64), 64>>>(f);
+  } else if (is("rows")) {  // a line of 128 rows, `blocks` words apart
+    rows<<<1, 128>>>(f, f + (4 << 20), int(n), int(blocks));
   } else if (is("count")) {
     count<<<blocks, 256>>>(u);
   } else if (is("empty")) {
