@@ -120,7 +120,7 @@ def around_sweep_ns(row: Row, costs: Costs) -> int:
     copy = costs.of("hipMemcpyAsync")
     return (
         costs.from_event_ns(copy)
-        + 2 * costs.copy_ns("H2D", 4 * row.elements)
+        + 2 * (costs.staged_ns("H2D", 4 * row.elements) + costs.copy_ns("H2D", 4 * row.elements))
         + costs.after_wait_ns(copy)
         + costs.after_wait_ns(costs.launch_ns)
         + costs.after_wait_ns(costs.of("hipEventRecord"))
@@ -141,6 +141,7 @@ def copied(row: Row, costs: Costs) -> Result:
     way = COPIES[row.program]
     took = costs.copy_ns(way, row.number << 20)
     around = costs.from_event_ns(costs.of("hipMemcpyAsync")) + took
+    around += costs.staged_ns(way, row.number << 20)
     if way != "D2D":  # the host waits for it
         around += costs.after_wait_ns(costs.of("hipEventRecord"))
     return Result(row.program, row.size, row.measured_us, around / 1000, took / 1000, 0)
