@@ -19,6 +19,7 @@ class Reply:
     raw: bytes | None = None  # instead of an envelope
     delay_s: float = 0.0
     drip_s: float = 0.0  # between single bytes
+    wire: bytes | None = None  # instead of all of it, status and headers too
 
 
 @dataclass
@@ -54,6 +55,13 @@ def llm_server(*replies: Reply) -> Iterator[Server]:
             reply = played.replies.pop(0) if played.replies else Reply(status=500)
             time.sleep(reply.delay_s)
             data = reply.raw if reply.raw is not None else envelope(self.path, reply.text)
+            if reply.wire is not None:
+                self.close_connection = True
+                with contextlib.suppress(ConnectionError):
+                    for at in range(0, len(reply.wire), 1 if reply.drip_s else len(reply.wire)):
+                        self.wfile.write(reply.wire[at:][: 1 if reply.drip_s else None])
+                        time.sleep(reply.drip_s)
+                return
             with contextlib.suppress(ConnectionError):
                 self.send_response(reply.status)
                 for name, value in reply.headers.items():

@@ -77,3 +77,19 @@ def test_a_program_that_is_not_there() -> None:
         CommandProposer("", print)
     with pytest.raises(UsageError):
         CommandProposer("'unclosed", print)
+
+
+def test_a_key_that_a_program_prints_is_masked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-123")
+    told: list[str] = []
+    script = (
+        "import json, os; key = os.environ['OPENAI_API_KEY']\n"
+        "print(json.dumps({'proposals': [{'title': key, 'rationale': key, 'kernel': key}]}))"
+    )
+    (proposal,) = proposer(script, tmp_path, told).propose(context())
+    assert "[key]" in proposal.title and "sk-secret" not in repr(proposal)
+    failing = "import os, sys; sys.exit(os.environ['OPENAI_API_KEY'])"
+    assert list(proposer(failing, tmp_path, told).propose(context())) == []
+    assert "[key]" in told[0] and "sk-secret" not in told[0]

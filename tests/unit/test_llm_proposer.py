@@ -4,6 +4,7 @@ come of it is a refused proposal."""
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from rocm_perf_lab.errors import BadInput, Refused, UsageError
 from rocm_perf_lab.optimize import static_guard
 from rocm_perf_lab.optimize.llm import LlmProposer, messages
 from rocm_perf_lab.optimize.llm.endpoint import Endpoint, endpoint
+from rocm_perf_lab.optimize.masking import masked
 from rocm_perf_lab.optimize.proposal import Proposal
 from support.catalogue import context
-from support.llm_server import Reply, Server, llm_server
+from support.llm_server import Reply, Server, envelope, llm_server
 
 KEY = "sk-very-secret-0123456789"
 KERNEL = context().prompt.kernel.text
@@ -228,13 +230,93 @@ def test_a_run_is_replayed_offline_byte_for_byte(tmp_path: Path) -> None:
         LlmProposer.replaying(tmp_path / "elsewhere", told, 30.0)
 
 
-def test_no_key_is_ever_recorded(tmp_path: Path) -> None:
-    echo = Reply(answer(FASTER, title=f"your key is {KEY}"))
-    with llm_server(echo) as server:
-        asked(proposer(server, record=tmp_path))
+ESCAPED = "".join(f"\\u{ord(c):04X}" for c in KEY)
+TWICE = ESCAPED.replace("\\", "\\\\")
+
+
+@pytest.mark.parametrize(
+    "said", [KEY, KEY.upper(), ESCAPED, TWICE, f"Bearer {KEY}!", KEY.replace("-", "\\-")]
+)
+def test_a_key_that_comes_back_is_masked_wherever_it_would_go(said: str, tmp_path: Path) -> None:
+    """Title, rationale, kernel, what is told, what is recorded: it is gone before any is made."""
+    told = Told()
+    plain = {"title": "T", "rationale": "R", "kernel": f"{KERNEL}// K"}
+    text = json.dumps({"proposals": [plain]})
+    for mark in ('"T"', '"R"', "// K"):
+        text = text.replace(mark, mark.replace(mark.strip('"/ ')[-1], f"x {said}"))
+    first = Reply(raw=envelope("", "@").replace(b"@", json.dumps(text)[1:-1].encode()))
+    odd = (Reply(text=f"no JSON: {said}"), Reply(text=f'{{"{said}": 1}}'))
+    with llm_server(first, *odd) as server:
+        made = proposer(server, record=tmp_path, told=told)
+        found = [*asked(made), *asked(made)]
     recorded = [path.read_text("utf-8") for path in tmp_path.iterdir()]
-    assert len(recorded) == 1 and KEY not in recorded[0] and "uthorization" not in recorded[0]
+    everything = "\n".join([*map(repr, found), *told, *recorded]).lower()
+    assert len(recorded) == 3
+    assert KEY.lower() not in everything and ESCAPED.lower() not in everything
+    assert "uthorization" not in everything
+    assert all("[key]" in line for line in recorded)
+
+
+@pytest.mark.parametrize("status", [302, 400, 401])
+def test_a_key_in_a_refusal_is_masked(status: int) -> None:
+    said = json.dumps({"error": f"bad key {KEY}"}).replace("sk-", "\\u0073k-").encode()
+    with llm_server(Reply(status=status, raw=said)) as server, pytest.raises(BadInput) as error:
+        asked(proposer(server))
+    assert "[key]" in error.value.message and "very-secret" not in error.value.message
+
+
+def test_a_key_is_never_shown_as_a_part_of_its_endpoint() -> None:
     assert KEY not in repr(endpoint("m", "http://localhost/v1", {"ROCM_PERF_LLM_KEY": KEY}))
+
+
+OK, BUSY = b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 429 x\r\n"
+ODD: dict[str, bytes] = {
+    "no head": b"\x00\xff\xfe",
+    "nothing": b"",
+    "a line that is no header": OK + b"what is this\r\n\r\n{}",
+    "a header that is not text": OK + b"x-\xff\xfe: \xed\xa0\x80\r\ncontent-length: 2\r\n\r\n{}",
+    "a wait of other digits": BUSY + b"retry-after: \xc2\xb2\r\ncontent-length: 0\r\n\r\n",
+    "a wait without end": BUSY + b"retry-after: 1e999\r\ncontent-length: 0\r\n\r\n",
+    "a length that is none": OK + b"content-length: -5\r\n\r\n{}",
+    "a length too long": OK + b"content-length: 500\r\n\r\n{}",
+    "a head too long": OK + b"x: " + b"y" * (200 << 10) + b"\r\n\r\n",
+    "packed and not": OK + b"content-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}",
+    "packed oddly": OK + b"content-encoding: br\r\ncontent-length: 2\r\n\r\n{}",
+    "packed by \xff": OK + b"content-encoding: \xff\r\ncontent-length: 2\r\n\r\n{}",
+    "chunks that are none": OK + b"transfer-encoding: chunked\r\n\r\nzz\r\n",
+    "another protocol": b"HTTP/9.9 200 OK\r\n\r\n",
+    "no status": b"HTTP/1.1 OK\r\n\r\n",
+    "an odd status": b"HTTP/1.1 299 Fine\r\ncontent-length: 2\r\n\r\n{}",
+    "cookies": OK + b"set-cookie: \xed\xa0\x80=\x01; expires=\xff\r\ncontent-length: 2\r\n\r\n{}",
+    "half a character": OK + b'content-length: 8\r\n\r\n"\\ud800"',
+    "not UTF-8": OK + b"content-length: 3\r\n\r\n\xff\xfe\x80",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_reply_ends_in_a_sentence_and_the_next_attempt(name: str) -> None:
+    told = Told()
+    with llm_server(Reply(wire=ODD[name]), Reply(wire=ODD[name]), Reply(answer(FASTER)),
+                    Reply(answer(FASTER))) as server:  # fmt: skip
+        made = proposer(server, told=told)
+        found = asked(made) or asked(made)
+    assert len(found) == 1
+    assert len(told) >= 2 and all(line.isprintable() for line in told)
+
+
+def test_a_head_that_never_ends_costs_no_more_than_the_budget() -> None:
+    told, began = Told(), time.monotonic()
+    slow = Reply(wire=OK + b"x-a: b\r\n" * 1000, drip_s=0.05)
+    with llm_server(slow) as server:
+        assert asked(proposer(server, told=told, budget_s=0.5)) == []
+        assert time.monotonic() - began < 5
+    assert any("within" in line for line in told)
+
+
+def test_a_reply_of_backslashes_takes_no_time() -> None:
+    began = time.monotonic()
+    assert masked("\\" * (4 << 20), [KEY]).count("\\") == 4 << 20
+    assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize(
@@ -244,6 +326,10 @@ def test_no_key_is_ever_recorded(tmp_path: Path) -> None:
         ("gpt", None, {}, UsageError),
         ("gpt", "ftp://x/v1", {}, UsageError),
         ("gpt", "https://user:pass@host/v1", {}, UsageError),
+        ("gpt", "https://host/v1?key=secret", {}, UsageError),
+        ("gpt", "https://host/v1", {"ROCM_PERF_LLM_KEY": "two words"}, UsageError),
+        ("gpt", "https://host/v1", {"ROCM_PERF_LLM_KEY": "line\n"}, UsageError),
+        ("gpt", "https://host/v1", {"ROCM_PERF_LLM_KEY": "größe"}, UsageError),
         ("gpt", "http://203.0.113.7/v1", {"ROCM_PERF_LLM_KEY": KEY}, Refused),
     ],
 )

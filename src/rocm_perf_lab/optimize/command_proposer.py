@@ -22,6 +22,7 @@ from rocm_perf_lab.optimize.answers import (
     shown,
     to_proposals,
 )
+from rocm_perf_lab.optimize.masking import keys, masked
 from rocm_perf_lab.optimize.proposal import Context, Proposal
 from rocm_perf_lab.schema.common import to_json
 from rocm_perf_lab.schema.prompt import AnswerDocument, PromptDocument
@@ -65,7 +66,7 @@ class CommandProposer:
             errors = Path(folder) / "errors.txt"
             asked.write_text(to_json(prompt), "utf-8")
             ended = self._run(asked, answered, errors)
-            text = answered.read_bytes().decode("utf-8", "replace")
+            text = masked(answered.read_bytes().decode("utf-8", "replace"), keys())
             said = _last_line(errors)
         if ended is not None:
             self.tell(f"{self.words[0]} {ended}{said}")
@@ -107,4 +108,4 @@ def _limit_output() -> None:
 
 def _last_line(errors: Path) -> str:
     lines = errors.read_bytes()[-4096:].decode("utf-8", "replace").strip().splitlines()
-    return f": {shown(lines[-1])[:200]}" if lines else ""
+    return f": {masked(shown(lines[-1]), keys())[:200]}" if lines else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,11 +13,11 @@ from urllib.parse import urlsplit
 
 from rocm_perf_lab.errors import BadInput, Refused, UsageError
 from rocm_perf_lab.optimize.answers import NotAnAnswer
+from rocm_perf_lab.optimize.masking import ANTHROPIC_KEY, OPENAI_KEY, OWN_KEY
 
 OPENAI = "https://api.openai.com/v1"
 ANTHROPIC = "https://api.anthropic.com"
 MAX_TOKENS = 16_000
-OWN_KEY = "ROCM_PERF_LLM_KEY"
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Endpoint:
 
     def headers(self) -> dict[str, str]:
         words = {"content-type": "application/json", "accept": "application/json"}
+        words["accept-encoding"] = "gzip"
         if self.dialect == "anthropic":
             words["anthropic-version"] = "2023-06-01"
             if self.key:
@@ -88,11 +90,15 @@ def endpoint(
         raise UsageError(f"--base-url {base}: not an http address")
     if parts.username or parts.password:
         raise UsageError("--base-url holds a password", hint=f"keys go into {OWN_KEY}")
-    own = "ANTHROPIC_API_KEY" if ours else "OPENAI_API_KEY"
+    if parts.query or parts.fragment:
+        raise UsageError("--base-url holds more than an address", hint=f"keys go into {OWN_KEY}")
+    own = ANTHROPIC_KEY if ours else OPENAI_KEY
     key = environment.get(OWN_KEY) or (environment.get(own) if base_url is None or ours else None)
     # A standard key goes to its own service; another endpoint gets the one meant for it.
     if key is None and base_url is None:
         raise UsageError(f"--proposer llm needs a key for {parts.hostname}", hint=f"set {own}")
+    if key is not None and not re.fullmatch("[!-~]+", key):
+        raise UsageError("the key holds characters that no key has: blanks, or other than ASCII")
     if parts.scheme == "http" and not _is_loopback(parts.hostname):
         raise Refused(
             f"{parts.hostname}: source and key would travel unencrypted", hint="use https"

@@ -1,7 +1,7 @@
 """Every exchange with a model as one file, so that a run can be replayed without the network.
 
-A recorded exchange holds the exact request body and the exact reply; no header that carries a key,
-and no key even where a server repeats it.
+A recorded exchange holds the exact request body and the reply as it was taken in: no header that
+carries a key, and no key even where a server repeats it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from pydantic import ValidationError
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.common import Versioned
-
-MASK = "[key]"
 
 
 class Exchange(Versioned):
@@ -41,14 +39,7 @@ class Recorder:
 
     folder: Path
 
-    def keep(self, exchange: Exchange, secret: str | None) -> str:
-        if secret:
-            exchange = exchange.model_copy(
-                update={
-                    "request": exchange.request.replace(secret, MASK),
-                    "reply": exchange.reply.replace(secret, MASK),
-                }
-            )
+    def keep(self, exchange: Exchange) -> str:
         self.folder.mkdir(parents=True, exist_ok=True)
         number = 1 + max((int(p.name[:6]) for p in _files(self.folder)), default=0)
         name = f"{number:06d}-{exchange.key[:16]}.json"
