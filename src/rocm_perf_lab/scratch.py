@@ -11,11 +11,15 @@ import fcntl
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from rocm_perf_lab import beneath
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_CLOCKS_S = 2.0  # by which the clocks of files and of processes may differ
 
 
 @contextlib.contextmanager
@@ -59,9 +63,11 @@ def sweep(prefix: str, parent: Path) -> None:
         return
     for entry in entries:
         match = own.fullmatch(entry.name)
-        if match is None or _alive(int(match[1])):
+        if match is None:
             continue
         with contextlib.suppress(OSError):
+            if _alive(int(match[1]), entry.stat(follow_symlinks=False).st_mtime):
+                continue
             if entry.is_symlink():
                 Path(entry.path).unlink()
                 continue
@@ -72,14 +78,25 @@ def sweep(prefix: str, parent: Path) -> None:
                     Path(entry.path).unlink()
 
 
-def _alive(pid: int) -> bool:
+def _alive(pid: int, made: float) -> bool:
+    """Whether the process that made something at that time still runs: numbers are used again,
+    in a container soon."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):
-        return True
-    return True
+        pass
+    started = _started(pid)
+    return started is None or started <= made + _CLOCKS_S
+
+
+def _started(pid: int) -> float | None:
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + int(after_name[19]) / _TICKS
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
 
 
 @contextlib.contextmanager

@@ -75,3 +75,14 @@ def test_a_file_that_was_not_finished_takes_no_place(tmp_path: Path) -> None:
     with scratch.replacing(target, 0o640) as file:
         file.write(b"after")
     assert target.read_text() == "after" and target.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_number_that_another_process_has_by_now_protects_nothing(tmp_path: Path) -> None:
+    """In a container numbers start anew: ours may be that of a run killed in the last one."""
+    left = tmp_path / f".k.cpp.{os.getpid()}-abc"
+    left.write_text("half")
+    scratch.sweep(".k.cpp.", tmp_path)
+    assert left.exists()
+    os.utime(left, (1e9, 1e9))
+    scratch.sweep(".k.cpp.", tmp_path)
+    assert not left.exists()

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from rocm_perf_lab import scratch
 from rocm_perf_lab.device.toolchain import (
     Toolchain,
     device_flags,
@@ -119,6 +120,27 @@ _units: dict[tuple[object, ...], TranslationUnit] = {}
 atexit.register(_units.clear)  # before the library they need is gone
 
 
+@functools.lru_cache(maxsize=1)
+def _own_folder() -> Path:
+    """For libclang's files, some tens of MB each: a killed process's are removed by the next."""
+    kept = contextlib.ExitStack()
+    atexit.register(kept.close)
+    return kept.enter_context(scratch.folder("rocm-perf-syntax-"))
+
+
+@contextlib.contextmanager
+def _preambles_in(folder: Path) -> Iterator[None]:
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before
+
+
 def parse(
     path: Path, source: str, flags: Sequence[str], architecture: str, side: Side
 ) -> TranslationUnit:
@@ -130,18 +152,20 @@ def parse(
     unit_class = cindex.TranslationUnit
     key = (path, tuple(flags), architecture, side)
     unit = _units.pop(key, None)
+    words = arguments(flags, architecture, side)
     try:
-        if unit is None:
-            unit = cindex.Index.create(excludeDecls=True).parse(
-                str(path),
-                args=arguments(flags, architecture, side),
-                unsaved_files=[(str(path), source)],
-                options=unit_class.PARSE_DETAILED_PROCESSING_RECORD
-                | unit_class.PARSE_PRECOMPILED_PREAMBLE
-                | _CREATE_PREAMBLE_ON_FIRST_PARSE,
-            )
-        # Also the first time: a tree with its preamble lists other entities than one without.
-        unit.reparse(unsaved_files=[(str(path), source)])
+        with _preambles_in(_own_folder()):
+            if unit is None:
+                unit = cindex.Index.create(excludeDecls=True).parse(
+                    str(path),
+                    args=words,
+                    unsaved_files=[(str(path), source)],
+                    options=unit_class.PARSE_DETAILED_PROCESSING_RECORD
+                    | unit_class.PARSE_PRECOMPILED_PREAMBLE
+                    | _CREATE_PREAMBLE_ON_FIRST_PARSE,
+                )
+            # Also the first time: a tree with its preamble lists other entities than one without.
+            unit.reparse(unsaved_files=[(str(path), source)])
     except cindex.TranslationUnitLoadError as error:
         raise BadInput(f"{path.name} cannot be parsed ({side} side)") from error
     _units[key] = unit
