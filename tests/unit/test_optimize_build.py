@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -85,6 +86,52 @@ def test_an_unfinished_run_with_the_same_settings_is_taken_up(tmp_path: Path) ->
     changed = open_workspace(tmp_path, "k", {"source": "b"})
     assert not changed.resumed
     changed.ledger.close()
+
+
+def test_a_run_that_ended_and_handed_nothing_over_is_taken_up_until_it_has(tmp_path: Path) -> None:
+    def settings(**now: str) -> dict[str, object]:
+        texts = {
+            "/a.cpp": "old a",
+            "/b.cpp": "old b",
+            "/c.h": "c",
+            **{f"/{k}.cpp": v for k, v in now.items()},
+        }
+        return {"program": "p", "sources": texts, "files": texts}
+
+    first = open_workspace(tmp_path, "k", settings())
+    first.outcome.write_text("{}")
+    first.ledger.append(
+        "end", {"sources": {"/a.cpp": {"after": "new a"}, "/b.cpp": {"after": "new b"}}}
+    )
+    first.ledger.close()
+    # Killed before it wrote anything, between two files, and after the last.
+    for now in ({}, {"a": "new a"}, {"a": "new a", "b": "new b"}):
+        again = open_workspace(tmp_path, "k", settings(**now))
+        assert (again.folder, again.ended) == (first.folder, True)
+        again.ledger.close()
+    other = open_workspace(tmp_path, "k", settings(a="edited by hand"))
+    assert not other.resumed
+    other.ledger.close()
+    first.outcome.unlink()
+    assert not open_workspace(tmp_path, "k", settings()).resumed
+
+
+def test_work_of_dead_runs_is_removed_and_that_of_others_is_not(tmp_path: Path) -> None:
+    dead, busy = (open_workspace(tmp_path, "k", {"source": name}) for name in "ab")
+    for each in (dead, busy):
+        (each.builds / "original").mkdir(parents=True)
+    dead.ledger.close()
+    (tmp_path / "mine" / "work").mkdir(parents=True)
+    nameless = tmp_path / "20260101T000000Z-k"
+    (nameless / "work").mkdir(parents=True)
+    os.utime(nameless, (1e9, 1e9))
+    open_workspace(tmp_path, "k", {"source": "c"}).ledger.close()
+    assert (dead.folder / "ledger.jsonl").exists()
+    assert not (dead.folder / "work").exists()
+    assert busy.builds.exists()
+    assert (tmp_path / "mine" / "work").exists()
+    assert not nameless.exists()
+    busy.ledger.close()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.optimize.patch import apply, how_to_apply, make_patch
+from rocm_perf_lab.optimize.patch import apply, how_to_apply, make_patch, patched
 
 TEXTS = st.text(alphabet=st.sampled_from("ab{}\n\r\t \f\x0b\u2028é\\"), max_size=60)
 
@@ -80,6 +80,26 @@ def test_from_another_place_than_the_work_tree_git_is_told_where(
     Path("my.patch").write_text(make_patch(source, "before\n", "after\n"))
     subprocess.run(shlex.split(how_to_apply(Path("my.patch"), source)), check=True)
     assert source.read_text() == "after\n"
+
+
+LINES = st.lists(
+    st.sampled_from(["a", "b", "", " x", "-y", "+z", "@@ -1 +1 @@", "\r"]), max_size=12
+)
+
+
+@given(
+    before=LINES,
+    after=LINES,
+    ends=st.tuples(st.sampled_from(["", "\n"]), st.sampled_from(["", "\n"])),
+)
+def test_a_patch_leads_from_one_text_to_the_other_and_from_no_third(
+    before: list[str], after: list[str], ends: tuple[str, str]
+) -> None:
+    old, new = "\n".join(before) + ends[0], "\n".join(after) + ends[1]
+    diff = make_patch(Path("x"), old, new)
+    assert patched(old, diff) == new
+    if old != new:
+        assert patched(f"another line\n{old}", diff) != new
 
 
 def test_applying_replaces_the_file_and_keeps_its_mode(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -236,11 +237,12 @@ def test_a_stranger_s_code_is_not_run_without_a_sandbox(
 ) -> None:
     """As `optimize` refuses what was proposed; before anything of the bundle is opened."""
     monkeypatch.setattr(sandbox, "available", lambda: "none")
-    monkeypatch.setattr(verify, "_claims", lambda _: [object()])
-    monkeypatch.setattr(verify, "_check_sources", lambda *_: None)
+    told = SimpleNamespace(end=SimpleNamespace(claims=[object()]))
+    monkeypatch.setattr(verify, "Story", lambda _: told)
+    monkeypatch.setattr(verify, "check_story", lambda *_: None)
     ledger = Ledger(tmp_path / "ledger.jsonl")
     ledger.append("end", {"claims": []})
-    found = verify.Found(tmp_path, read(tmp_path / "ledger.jsonl"), "bundle")
+    found = verify.Found(tmp_path, read(tmp_path / "ledger.jsonl"))
     with pytest.raises(Refused, match="no sandbox"):
         verify.verify_claims(found, "virtual", lambda _: None)
 

@@ -12,11 +12,14 @@ import typer
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Device, Json
 from rocm_perf_lab.cli.progress import progress
+from rocm_perf_lab.errors import plain
 
 EXAMPLES = examples(
     "rocm-perf ledger show",
     "rocm-perf ledger verify",
 )
+
+EXIT_CODES = {"confirmed": 0, "unbroken": 0, "unchecked": 4, "inconclusive": 1, "refuted": 1}
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
@@ -50,7 +53,7 @@ def show(where: Where = None, json: Json = False) -> None:
             print()
             return
         for entry in entries:
-            print(_line(entry.kind, dict(entry.data)))
+            print(plain(_line(entry.kind, dict(entry.data))))
         if found.ledger.torn_bytes:
             print("(the last entry was being written when the run was interrupted)")
 
@@ -63,7 +66,7 @@ def _line(kind: str, data: dict[str, object]) -> str:
         shown = f" {speed:.3f}x" if isinstance(speed, float) else ""
         decision = "ACCEPTED" if data.get("decision") == "accepted" else data.get("stage")
         said = f"{data.get('proposal')}: {data.get('reason')}"
-        return f"{data.get('index'):>5} {decision}{shown}  {said}"
+        return f"{data.get('index')!s:>5} {decision}{shown}  {said}"
     if kind == "end":
         return f"end       {'accepted' if data.get('accepted') else 'nothing accepted'}"
     return kind
@@ -75,10 +78,10 @@ def verify(
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Check a ledger's seals; of a bundle or a run also results and speed, on this machine.
+    """Check that a ledger's claims are true: seals, sources, code, results, speed.
 
-    Exit code 0: confirmed (or, of a ledger alone, unbroken); 1: refuted or inconclusive; 3: not
-    what was written.
+    Exit code 0: confirmed, or nothing is claimed; 1: refuted or inconclusive; 3: not what was
+    written, or it contradicts itself; 4: something to check it with is missing here.
     """
     from rocm_perf_lab.optimize.verify import load, verify_claims
 
@@ -88,6 +91,5 @@ def verify(
         print(json_module.dumps(result.as_json(), indent=2))
     else:
         for line in result.lines():
-            print(line)
-    if result.verdict not in ("confirmed", "unbroken"):
-        raise typer.Exit(1)
+            print(plain(line))
+    raise typer.Exit(EXIT_CODES[result.verdict])

@@ -99,9 +99,14 @@ class Elf:
 
     def symbols(self) -> Iterator[Symbol]:
         """Of the full table where there is one, else of the dynamic one."""
-        tables = [s for s in self.sections if s.type == SHT_SYMTAB]
-        tables = tables or [s for s in self.sections if s.type == SHT_DYNSYM]
-        for table in tables:
+        yield from list(self._symbols(SHT_SYMTAB)) or self._symbols(SHT_DYNSYM)
+
+    def dynamic_symbols(self) -> Iterator[Symbol]:
+        """What a loader looks names up in."""
+        return self._symbols(SHT_DYNSYM)
+
+    def _symbols(self, kind: int) -> Iterator[Symbol]:
+        for table in (s for s in self.sections if s.type == kind):
             if table.link >= len(self.sections):
                 raise BadInput("ELF symbol table without names")
             names = self.content(self.sections[table.link])

@@ -139,7 +139,8 @@ class Build:
             self.command.output or "",
             *self.command.compile_flags,
         )
-        unit = hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+        given = [f.removeprefix("-cuid=") for f in self.command.compile_flags if "-cuid=" in f]
+        unit = given[-1] if given else hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
         rdc_flag = ["-fgpu-rdc"] if self.command.rdc else []
         return [*rdc_flag, "-fuse-cuid=none", "-Xclang", f"-cuid={unit}"]
 

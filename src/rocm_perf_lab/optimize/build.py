@@ -119,12 +119,12 @@ class Builder:
     architecture: str
     limit_s: float = BUILD_LIMIT_S
 
-    def build(self, changed: Path, text: str, folder: Path) -> Built:
+    def build(self, changed: Path, text: str, folder: Path, again: bool = True) -> Built:
         """Build with `text` in the place of `changed`, one of the sources, in `folder`."""
-        return self.build_all({changed: text}, folder)
+        return self.build_all({changed: text}, folder, again)
 
     def build_all(self, texts: Mapping[Path, str], folder: Path, again: bool = True) -> Built:
-        """Build with these texts in the places of sources.
+        """Build with these texts in the places of sources; again, to see that it gives the same.
 
         The files themselves are never touched: the texts lie in `folder` under the same names, and
         the originals' folders are searched for what they include.

@@ -6,19 +6,31 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+import stat
+import struct
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.optimize.claims import Claim, capture_of, folder_of
+from rocm_perf_lab.optimize.claims import capture_of
+from rocm_perf_lab.optimize.story import Story
 from rocm_perf_lab.optimize.workspace import LEDGER
+from rocm_perf_lab.replay.format import MANIFEST, open_capture
 
 MAGIC = b"PK\x03\x04"
 MAX_FILES = 100_000
 MAX_BYTES = 256 << 30
+MAX_RATIO, FREE_RATIO_BYTES = 200, 64 << 20  # captured zeros are not stored, so little shrinks more
+_LARGEST = ((LEDGER, 1 << 30), ("sources/", 16 << 20), ("claims/", 1 << 30))
+_LOCAL = struct.Struct("<26xHH")  # a member's own header: how long its name and its extras are
+_DAMAGED = (
+    zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error,
+    struct.error,
+)  # fmt: skip
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same content, the same file
 # What a bundle holds, and nothing else: no name leads out of the folder it is unpacked into.
 _NAME = re.compile(
@@ -35,19 +47,26 @@ def is_bundle(path: Path) -> bool:
         return False
 
 
-def write_bundle(run: Path, claims: Sequence[Claim], sources: Sequence[str], target: Path) -> None:
+def members(run: Path, story: Story) -> set[str]:
+    """Everything the ledger and its captures name: what a bundle holds, and nothing else."""
+    names = {LEDGER, *(f"sources/{name}" for name in story.sources)}
+    for claim in story.end.claims:
+        capture = capture_of(run, claim.number)
+        with open_capture(capture, verify=False) as opened:
+            names |= {f"{capture.name}/{file}" for file in (MANIFEST, *opened.manifest.files)}
+        names |= {f"claims/{claim.number}/{side}.hsaco" for side in ("before", "after")}
+    return names
+
+
+def write_bundle(run: Path, story: Story, target: Path) -> None:
     """Whole or not at all; readable by its owner only, as the captured data is."""
-    names = [LEDGER, *(f"sources/{name}" for name in sources)]
-    for claim in claims:
-        for folder in (folder_of(run, claim.number), capture_of(run, claim.number)):
-            files = (p for p in sorted(folder.rglob("*")) if p.is_file())
-            names += [p.relative_to(run).as_posix() for p in files]
+    names = members(run, story)
     try:
         with (
             scratch.replacing(target.absolute()) as file,
             zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
         ):
-            for name in sorted(set(names)):
+            for name in sorted(names):
                 info = zipfile.ZipInfo(name, _EPOCH)
                 info.compress_type = zipfile.ZIP_DEFLATED
                 info.external_attr = 0o600 << 16
@@ -71,19 +90,19 @@ def unpacked(path: Path) -> Iterator[Path]:
 def _unpack(path: Path, folder: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-            _check(path, entries)
-            for entry in entries:
+            _check(path, archive)
+            for entry in archive.infolist():
                 target = folder / entry.filename
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _extract(archive, entry, target)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+    except _DAMAGED as error:
         raise BadInput(f"{path} is not a bundle: {error}"[:300]) from None
     except OSError as error:
         raise BadInput(f"{path} cannot be unpacked: {error.strerror or error}") from None
 
 
-def _check(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
+def _check(path: Path, archive: zipfile.ZipFile) -> None:
+    entries = archive.infolist()
     names = [entry.filename for entry in entries]
     odd = next((name for name in names if not _NAME.fullmatch(name)), None)
     if odd is not None:
@@ -92,10 +111,37 @@ def _check(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
         raise BadInput(f"{path} holds too many files, or one name twice")
     if LEDGER not in names:
         raise BadInput(f"{path} holds no ledger")
+    for entry in entries:
+        kind = entry.external_attr >> 16 & 0o170000
+        if kind not in (0, stat.S_IFREG):
+            raise BadInput(f"{path}: {entry.filename} is not a plain file")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise BadInput(f"{path}: {entry.filename} is packed in a way no bundle is")
+        limit = next((n for begin, n in _LARGEST if entry.filename.startswith(begin)), MAX_BYTES)
+        if entry.file_size > limit:
+            raise BadInput(f"{path}: {entry.filename} would be {entry.file_size} bytes")
     total = sum(entry.file_size for entry in entries)
+    if total > FREE_RATIO_BYTES + MAX_RATIO * path.stat().st_size:
+        raise BadInput(f"{path} would unpack to {total} bytes, over {MAX_RATIO} times its size")
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if total > min(MAX_BYTES, free):
         raise BadInput(f"{path} would unpack to {total} bytes, and {free} are free")
+    _check_gaps(path, archive)
+
+
+def _check_gaps(path: Path, archive: zipfile.ZipFile) -> None:
+    """Nothing lies between the files: what the list does not name is not there."""
+    at = 0
+    with path.open("rb") as file:
+        for entry in sorted(archive.infolist(), key=lambda e: e.header_offset):
+            file.seek(entry.header_offset)
+            head = file.read(_LOCAL.size)
+            if entry.header_offset != at or len(head) < _LOCAL.size:
+                raise BadInput(f"{path} holds bytes that its list does not name")
+            name, extra = _LOCAL.unpack(head)
+            at += _LOCAL.size + name + extra + entry.compress_size
+    if archive.start_dir != at or archive.comment:
+        raise BadInput(f"{path} holds bytes that its list does not name")
 
 
 def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None:

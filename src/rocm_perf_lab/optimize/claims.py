@@ -6,22 +6,57 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from rocm_perf_lab.collect.run_folder import write_bytes
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import result_check
+from rocm_perf_lab.optimize.measure import Measured, error_of
 from rocm_perf_lab.optimize.speed import measure_on
 from rocm_perf_lab.replay.format import MANIFEST
 from rocm_perf_lab.replay.session import ReplaySession
 from rocm_perf_lab.schema.common import Model
-from rocm_perf_lab.statistics import GateResult
+from rocm_perf_lab.statistics import GateResult, gate, median, modelled_gate
 
 Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
 OpenSession = Callable[[int | None], ReplaySession]  # None: to take times
-Verdict = Literal["confirmed", "refuted", "inconclusive"]
+Timing = Literal["measured", "modelled"]
+Verdict = Literal["confirmed", "unchecked", "inconclusive", "refuted"]  # each worse than the last
+
+
+Time = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Times = Annotated[list[Time], Field(max_length=10_000)]
+Some = Annotated[Times, Field(min_length=1)]
+
+
+# What a model says it says again; other inputs may be drawn, so not to the digit.
+SAME_MODEL = 1.05
+
+
+class Samples(Model):
+    """Every time of a measurement, original and result in turns; cold: with flushed caches."""
+
+    a: Some
+    b: Some
+    cold_a: Times
+    cold_b: Times
+
+    @classmethod
+    def taken(cls, found: Measured) -> Samples:
+        return cls(
+            a=list(found.a_ns), b=list(found.b_ns),
+            cold_a=list(found.cold_a_ns), cold_b=list(found.cold_b_ns),
+        )  # fmt: skip
+
+    def judged(
+        self, timing: Timing, rule: str | None, min_speedup: float, confidence: float
+    ) -> GateResult:
+        """What the gate makes of them. ValueError: nothing."""
+        if timing == "modelled":
+            return modelled_gate(median(self.a), median(self.b), error_of(rule), min_speedup)
+        return gate(self.a, self.b, min_speedup, confidence)
 
 
 class Claim(Model):
@@ -35,10 +70,18 @@ class Claim(Model):
     min_speedup: float = Field(ge=1, allow_inf_nan=False)
     confidence: float = Field(gt=0, lt=1)
     floor_ns: float = Field(ge=0, allow_inf_nan=False)
-    timing: Literal["measured", "modelled"]
+    timing: Timing
+    samples_ns: Samples
+    file: str = Field(description="the source that was changed, by its path in the first entry")
+    source: str = Field(pattern=r"^[0-9a-f]{64}$", description="the text `after` was built from")
+    places: tuple[str, str] = Field(description="folders that before and after were built in")
     before: str = Sha256
     after: str = Sha256
     capture: str = Field(pattern=r"^[0-9a-f]{64}$", description="of its manifest")
+
+    def judged(self) -> GateResult:
+        """What was measured when the claim was made."""
+        return self.samples_ns.judged(self.timing, self.rule, self.min_speedup, self.confidence)
 
 
 def folder_of(run: Path, number: int) -> Path:
@@ -107,9 +150,23 @@ def check_claim(claim: Claim, before: bytes, after: bytes, open_session: OpenSes
             session, plan, a, b, min_speedup=claim.min_speedup, confidence=claim.confidence,
             rule=claim.rule, floor_ns=claim.floor_ns,
         )  # fmt: skip
-    gate = found.gate
+    here = found.gate
     if found.implausible:
-        return Checked(claim, "refuted", f"implausible: {found.implausible}", gate.speedup, gate)
+        return Checked(claim, "refuted", f"implausible: {found.implausible}", here.speedup, here)
     verdicts: dict[str, Verdict] = {"faster": "confirmed", "inconclusive": "inconclusive"}
-    verdict = verdicts.get(gate.verdict, "refuted")
-    return Checked(claim, verdict, gate.reason, gate.speedup, gate)
+    verdict, reason = verdicts.get(here.verdict, "refuted"), here.reason
+    if verdict == "confirmed":
+        verdict, reason = _by_number(claim, here)
+    return Checked(claim, verdict, reason, here.speedup, here)
+
+
+def _by_number(claim: Claim, here: GateResult) -> tuple[Verdict, str]:
+    """It is faster here; as fast as is claimed? A modelled claim is as good as its model."""
+    modelled = claim.timing == "modelled"
+    high, claimed = here.interval[1], claim.judged().interval[0]
+    if here.modelled and modelled:
+        high = min(high, here.speedup * SAME_MODEL)
+    if claim.speedup <= high or (here.modelled != modelled and claimed <= high):
+        return "confirmed", here.reason
+    said = f"{claim.speedup:.3f}x is claimed, and no more than {high:.3f}x was found here"
+    return ("inconclusive" if claimed <= high else "refuted"), said

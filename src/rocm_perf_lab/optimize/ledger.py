@@ -20,7 +20,7 @@ from typing import Any
 from rocm_perf_lab.errors import BadInput
 
 FIRST = "0" * 64  # what the first entry follows
-MAX_LINE_BYTES = 64 << 20
+MAX_LINE_BYTES, MAX_BYTES = 64 << 20, 1 << 30
 _FIELDS = {"index", "previous", "kind", "data", "hash"}
 
 
@@ -49,6 +49,8 @@ class Read:
 def read(path: Path) -> Read:
     """Every entry, each seal checked; BadInput names the first line that is not as written."""
     try:
+        if path.stat().st_size > MAX_BYTES:
+            raise BadInput(f"{path} is too large to be a ledger")
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read the ledger {path}: {error.strerror}") from None
@@ -75,7 +77,7 @@ def _entry(line: bytes, where: str) -> Entry:
     if len(line) > MAX_LINE_BYTES:
         raise BadInput(f"{where} is too long")
     try:
-        fields = json.loads(line)
+        fields = json.loads(line, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise BadInput(f"{where} is not JSON") from None
     if not isinstance(fields, dict) or set(fields) != _FIELDS:
@@ -83,10 +85,18 @@ def _entry(line: bytes, where: str) -> Entry:
     index, kind, data = fields["index"], fields["kind"], fields["data"]
     if type(index) is not int or not isinstance(kind, str) or not isinstance(data, dict):
         raise BadInput(f"{where} is not an entry of a ledger")
+    try:
+        as_written = _canonical(fields) == line
+    except (ValueError, RecursionError):  # 1e999 is JSON, and no number
+        raise BadInput(f"{where} holds what no ledger can: a number without end") from None
     sealed = fields.pop("hash")
-    if _hash(fields) != sealed:
+    if _hash(fields) != sealed or not as_written:
         raise BadInput(f"{where} was changed: its hash does not fit", hint="do not trust this run")
     return Entry(index, str(fields["previous"]), kind, data, sealed)
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _canonical(fields: Mapping[str, Any]) -> bytes:

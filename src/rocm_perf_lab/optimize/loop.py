@@ -11,12 +11,13 @@ from typing import Any
 
 from rocm_perf_lab import beneath
 from rocm_perf_lab.arch.gpu import Gpu
+from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError
 from rocm_perf_lab.optimize import baseline, find_source, measure, program_output
 from rocm_perf_lab.optimize.attempt import Attempt, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
-from rocm_perf_lab.optimize.claims import Claim, capture_of, keep_images
+from rocm_perf_lab.optimize.claims import Claim, Samples, capture_of, keep_images
 from rocm_perf_lab.optimize.context import build_context
 from rocm_perf_lab.optimize.further import further, withheld
 from rocm_perf_lab.optimize.layout import Debug, no_debug
@@ -33,7 +34,7 @@ from rocm_perf_lab.optimize.target import Target, make_target, ranked
 from rocm_perf_lab.optimize.whole_program import WholeTime, whole_time
 from rocm_perf_lab.optimize.workspace import Workspace, digest
 from rocm_perf_lab.replay.launches import Launches
-from rocm_perf_lab.schema.common import Provenance
+from rocm_perf_lab.schema.common import Provenance, to_json
 from rocm_perf_lab.schema.optimize import (
     EndToEnd,
     Iteration,
@@ -86,7 +87,6 @@ class Search:
         self.notes: list[str] = []
         self.claims: list[Claim] = []
         self.withheld: list[Withheld] = []
-        self.changed: dict[Path, str] = {}  # what was accepted, by file
         self.stopped = "nothing more to try"
         self._gain = 1.0
         self._debug: Debug = no_debug
@@ -399,6 +399,8 @@ class Search:
                 number=target.number, kernel=target.name, symbol=target.symbol, rule=rule,
                 speedup=found.gate.speedup, min_speedup=bar.min_speedup,
                 confidence=bar.confidence, floor_ns=target.floor_ns, timing=timing,
+                samples_ns=Samples.taken(found), file=str(work.path), source=digest(best.source),
+                places=(str(work.original.program.parent), str(best.built.program.parent)),
                 before=hashes[0], after=hashes[1], capture=hashes[2],
             )
         )  # fmt: skip
@@ -434,11 +436,6 @@ class Search:
 
     # ---- bookkeeping
 
-    def sources_named(self) -> list[str]:
-        """Names of the kept sources that the last entry speaks of."""
-        pairs = self.space.ledger.entries[-1].data["sources"].values()
-        return [pair[side] for pair in pairs for side in ("before", "after")]
-
     def _spent(self) -> bool:
         if len(self.iterations) >= self.options.max_iterations:
             self.stopped = f"{self.options.max_iterations} iterations were made"
@@ -462,7 +459,6 @@ class Search:
         final: Built | None,
     ) -> OptimizeDocument:
         changed = bests if final is not None else {}
-        self.changed = {path: best.source for path, best in changed.items()}
         patch = "".join(make_patch(p, texts[p], b.source) for p, b in sorted(changed.items()))
         patch = limits(o.launches.holds for o in self.outcomes if o.launches) + patch
         won = [o for o in self.outcomes if o.accepted and o.speedup is not None]
@@ -476,15 +472,14 @@ class Search:
             "accepted": bool(changed),
             "speedup": top.speedup if top else 1.0,
             "sources": {
-                p.name: {"before": self.space.keep_source(texts[p]),
+                str(p): {"before": self.space.keep_source(texts[p]),
                          "after": self.space.keep_source(b.source)}
                 for p, b in changed.items()
             },
             "claims": [c.model_dump(mode="json") for c in self.claims],
         }  # fmt: skip
-        self.space.ledger.append("end", claim)
         device = profile.provenance.device
-        return OptimizeDocument(
+        document = OptimizeDocument(
             provenance=_provenance(profile, started),
             speedup=(top.speedup or 1.0) if top else 1.0,
             confidence_interval=top.confidence_interval if top else None,
@@ -508,10 +503,13 @@ class Search:
             stopped=self.stopped,
             resumed=self.space.resumed,
             ledger=str(self.space.ledger.path),
-            ledger_head=self.space.ledger.head,
+            ledger_head="",  # of the end, which follows
             notes=self.notes,
             output=_output(self.options.output, before, final is not None),
         )
+        write_file(self.space.outcome, to_json(document))
+        self.space.ledger.append("end", claim)
+        return document.model_copy(update={"ledger_head": self.space.ledger.head})
 
 
 def _provenance(profile: ProfileDocument, started: str) -> Provenance:

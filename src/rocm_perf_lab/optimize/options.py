@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab import __version__
 from rocm_perf_lab.optimize.attempt import Bar
 from rocm_perf_lab.optimize.build import Recipe
-from rocm_perf_lab.optimize.find_source import read_text
 from rocm_perf_lab.optimize.program_output import Rule
 from rocm_perf_lab.optimize.proposal import Policy
 from rocm_perf_lab.optimize.proposers import Wanted
@@ -46,16 +47,20 @@ class Clock:
         return f"{left // 60}m{left % 60:02d}s left"
 
 
-def settings_of(options: Options, proposer: Wanted) -> dict[str, Any]:
-    """What makes two runs the same search; also the ledger's first entry."""
-    texts = {str(path): digest(read_text(path)) for path in options.sources}
+def settings_of(options: Options, proposer: Wanted, files: Mapping[Path, str]) -> dict[str, Any]:
+    """What makes two runs the same search; also the ledger's first entry. `files`: the sources
+    and what they include."""
+    texts = {str(path): digest(text) for path, text in files.items()}
     program = options.program.resolve()
     return json.loads(  # type: ignore[no-any-return]
         json.dumps(
             {
                 "program": str(program),
                 "arguments": options.arguments,
-                "sources": texts,
+                "tool": __version__,
+                "sources": {str(path): texts[str(path)] for path in options.sources},
+                "order": [str(path) for path in options.sources],
+                "files": texts,
                 "build": options.recipe.words,
                 "proposer": [proposer.name, proposer.model, proposer.base_url],
                 "policy": options.policy,

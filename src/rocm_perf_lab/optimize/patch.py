@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import BadInput
 
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@")
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
@@ -68,6 +70,43 @@ def _hunks(before: list[str], after: list[str]) -> Iterator[str]:
             yield line
         else:
             yield f"{line}\n{_NO_NEWLINE}"
+
+
+def patched(text: str, diff: str) -> str | None:
+    """The text with a unified diff of one file applied, to the line; None: it does not fit."""
+    old = _lines(text)
+    new: list[str] = []
+    done = 0  # lines of the old text
+    inside = False
+    for line in _diff_lines(diff):
+        if hunk := _HUNK.match(line):
+            # A hunk that removes nothing names the line it follows.
+            first = int(hunk[1]) - (hunk[2] != "0")
+            if not done <= first <= len(old):
+                return None
+            new += old[done:first]
+            done, inside = first, True
+        elif inside and line[:1] in (" ", "-"):
+            if done >= len(old) or old[done] != line[1:]:
+                return None
+            new += [line[1:]] if line[0] == " " else []
+            done += 1
+        elif inside and line[:1] == "+":
+            new.append(line[1:])
+        elif inside:
+            return None
+    return "".join([*new, *old[done:]])
+
+
+def _diff_lines(diff: str) -> list[str]:
+    """With their ends as they are in the file: the last may have none."""
+    found: list[str] = []
+    for line in _lines(diff):
+        if line == _NO_NEWLINE and found:
+            found[-1] = found[-1].removesuffix("\n")
+        else:
+            found.append(line)
+    return found
 
 
 def _quoted(name: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab import beneath
+from pydantic import ValidationError
+
+from rocm_perf_lab import beneath, scratch
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.collect.program import resolve
 from rocm_perf_lab.collect.run_folder import write_file
@@ -18,7 +21,8 @@ from rocm_perf_lab.optimize import page, sandbox
 from rocm_perf_lab.optimize.attempt import Bar
 from rocm_perf_lab.optimize.build import code_objects, default_recipe, parse_recipe
 from rocm_perf_lab.optimize.bundle import write_bundle
-from rocm_perf_lab.optimize.find_source import find_source, has_lines, read_text
+from rocm_perf_lab.optimize.find_source import find_source, has_lines
+from rocm_perf_lab.optimize.included import own_files
 from rocm_perf_lab.optimize.loop import Search
 from rocm_perf_lab.optimize.options import Options, settings_of
 from rocm_perf_lab.optimize.patch import apply as apply_text
@@ -27,7 +31,8 @@ from rocm_perf_lab.optimize.program_output import parse_rule
 from rocm_perf_lab.optimize.proposal import Policy
 from rocm_perf_lab.optimize.proposers import Wanted, make_proposer
 from rocm_perf_lab.optimize.sandbox import Limits, Sandbox
-from rocm_perf_lab.optimize.workspace import Workspace, open_workspace
+from rocm_perf_lab.optimize.story import Story
+from rocm_perf_lab.optimize.workspace import WORK, Workspace, open_workspace
 from rocm_perf_lab.schema.common import to_json
 from rocm_perf_lab.schema.optimize import OptimizeDocument
 
@@ -105,20 +110,27 @@ def optimize(asked: Asked, tell: Tell) -> Done:
     )
     wanted_proposer = Wanted(asked.proposer, asked.model, asked.base_url)
     make_proposer(wanted_proposer, tell, asked.budget_s)  # a wrong name ends here, traceless
-    settings = settings_of(options, wanted_proposer)
+    for path in sources:  # copies that an --apply left when it was killed
+        scratch.sweep(f".{path.name}.", path.parent)
+    files = own_files(sources, recipe.flags)
+    settings = settings_of(options, wanted_proposer, files)
     space = open_workspace(asked.out.resolve(), program.name, settings)
-    with space.ledger:
-        exchanges = space.folder / "exchanges"
-        proposer = make_proposer(wanted_proposer, tell, asked.budget_s, exchanges)
+    with space.ledger, _without_work(space.folder):
         if space.resumed:
             tell(f"going on with {space.folder}")
-        box = _box(kind, space, sources, program, asked.arguments, architecture, asked.budget_s)
-        search = Search(options, proposer, box, space, tell)
-        before = {path: read_text(path) for path in sources}
-        document = search.run()
-        warnings += _other_build(program, space, architecture)
-        written = _hand_over(asked, document, search, space, before)
-        beneath.remove(space.folder, "work")
+        if space.ended:
+            document = _found_before(space)
+        else:
+            for text in files.values():
+                space.keep_source(text)
+            exchanges = space.folder / "exchanges"
+            proposer = make_proposer(wanted_proposer, tell, asked.budget_s, exchanges)
+            box = _box(kind, space, sources, program, asked.arguments, architecture, asked.budget_s)
+            document = Search(options, proposer, box, space, tell).run()
+            warnings += _other_build(program, space, architecture)
+        written = _hand_over(asked, document, space)
+        # From here on there is nothing to go on with.
+        space.outcome.unlink()
     return Done(document, tuple(warnings), tuple(written))
 
 
@@ -152,7 +164,7 @@ def _box(
     seen = {program, *named, *sandbox.shown(Path.cwd().resolve())}
     for folder in {path.parent for path in sources} | {program.parent}:
         seen |= sandbox.shown(folder, [path for path in sources if path.parent == folder])
-    work = space.folder / "work"
+    work = space.folder / WORK
     work.mkdir(exist_ok=True)
     limits = Limits(wall_s=max(budget_s, Limits.wall_s))
     return Sandbox(kind, work, tuple(sorted(seen)), limits)
@@ -180,14 +192,28 @@ def _other_build(program: Path, space: Workspace, architecture: str) -> list[str
     return []
 
 
-def _hand_over(
-    asked: Asked,
-    document: OptimizeDocument,
-    search: Search,
-    space: Workspace,
-    before: dict[Path, str],
-) -> list[str]:
-    folder = space.folder
+@contextlib.contextmanager
+def _without_work(run: Path) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        beneath.remove(run, WORK)
+
+
+def _found_before(space: Workspace) -> OptimizeDocument:
+    """What a run found that was killed before it handed that over."""
+    try:
+        document = OptimizeDocument.model_validate_json(space.outcome.read_bytes())
+    except (OSError, ValidationError):
+        raise BadInput(
+            f"{space.outcome} cannot be read", hint="remove it to search again"
+        ) from None
+    return document.model_copy(update={"resumed": True, "ledger_head": space.ledger.head})
+
+
+def _hand_over(asked: Asked, document: OptimizeDocument, space: Workspace) -> list[str]:
+    """Each step may be done again: a run that is killed here does them all another time."""
+    folder, story = space.folder, Story(space.ledger.entries)
     write_file(folder / RESULT, to_json(document))
     write_file(folder / PAGE, page.render(document))
     written = [f"report: {folder / PAGE}"]
@@ -198,20 +224,19 @@ def _hand_over(
             write_file(asked.report, page.render(document))
         if asked.patch and document.patch:
             write_file(asked.patch, document.patch)
-            written.append(f"patch: {asked.patch}; {_apply_with(asked.patch, search)}")
+            written.append(f"patch: {asked.patch}; {_apply_with(asked.patch, story)}")
     except OSError as error:
         raise BadInput(f"cannot write {error.filename}: {error.strerror}") from None
     if asked.bundle and document.accepted:
-        write_bundle(folder, search.claims, search.sources_named(), asked.bundle)
+        write_bundle(folder, story, asked.bundle)
         written.append(f"bundle: {asked.bundle}")
-    for path, text in search.changed.items():
-        if asked.apply:
-            apply_text(path, before[path], text)
-            written.append(f"applied to {path}")
+    for path, texts in story.end.sources.items() if asked.apply else ():
+        apply_text(Path(path), space.source(texts.before), space.source(texts.after))
+        written.append(f"applied to {path}")
     if document.patch and not asked.apply and not asked.patch:
-        written.append(f"the source is untouched; {_apply_with(folder / PATCH, search)}")
+        written.append(f"the source is untouched; {_apply_with(folder / PATCH, story)}")
     return written
 
 
-def _apply_with(patch: Path, search: Search) -> str:
-    return f"apply it with: {how_to_apply(patch, next(iter(search.changed)))}"
+def _apply_with(patch: Path, story: Story) -> str:
+    return f"apply it with: {how_to_apply(patch, Path(next(iter(story.end.sources))))}"

@@ -6,32 +6,36 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import ValidationError
+from typing import Any, Literal, get_args
 
 from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import ledger as ledger_file
 from rocm_perf_lab.optimize.attempt import finite
-from rocm_perf_lab.optimize.bundle import is_bundle, unpacked
+from rocm_perf_lab.optimize.bundle import is_bundle, members, unpacked
 from rocm_perf_lab.optimize.claims import Checked, Claim, capture_of, check_claim, read_images
+from rocm_perf_lab.optimize.claims import Verdict as ClaimVerdict
+from rocm_perf_lab.optimize.rebuild import rebuild
 from rocm_perf_lab.optimize.sandbox import Sandbox, confined
+from rocm_perf_lab.optimize.story import Story, check_story
 from rocm_perf_lab.optimize.target import open_confined
 from rocm_perf_lab.optimize.workspace import LEDGER, digest, newest_ledger
 from rocm_perf_lab.replay.format import open_capture
 
 Tell = Callable[[str], None]
-Verdict = Literal["confirmed", "refuted", "inconclusive", "unbroken"]
+Verdict = Literal[ClaimVerdict, "unbroken"]
+NOTHING = "nothing was accepted; nothing is claimed"
+ALONE = "a ledger alone: code, results and speed need its bundle or its folder"
+NOT_COMPILED = "whether the sources compile to this code cannot be checked here"
 
 
 @dataclass(frozen=True)
 class Found:
     folder: Path | None  # with the files of the claims; None: a ledger by itself
     ledger: ledger_file.Read
-    name: str
+    travelled: bool = False  # a bundle: it holds nothing that is not named
 
 
 @contextmanager
@@ -43,11 +47,11 @@ def load(where: Path | None) -> Iterator[Found]:
         raise BadInput(f"{path}: no such ledger or bundle")
     if is_bundle(path):
         with unpacked(path) as folder:
-            yield Found(folder, ledger_file.read(folder / LEDGER), path.name)
+            yield Found(folder, ledger_file.read(folder / LEDGER), travelled=True)
     else:
         read = ledger_file.read(path)
-        folder_there = (path.parent / "claims").is_dir()
-        yield Found(path.parent if folder_there else None, read, str(path))
+        folder_there = (path.parent / "sources").is_dir()
+        yield Found(path.parent if folder_there else None, read)
 
 
 @dataclass(frozen=True)
@@ -94,63 +98,80 @@ class Verified:
 
 
 def verify_claims(found: Found, device: str, tell: Tell) -> Verified:
-    read = found.ledger
-    plain = Verified("unbroken", "", len(read.entries), read.head, None, None)
-    if not read.entries or read.entries[-1].kind != "end":
-        return _but(plain, "the run did not end; nothing is claimed")
-    claims = _claims(read.entries[-1].data)
+    """Seals are checked by reading; then the story, the files, the code, results and speed."""
+    read, folder = found.ledger, found.folder
+    if read.torn_bytes:
+        raise BadInput("the ledger's last line was cut off")
+    story = Story(read.entries)
+    claims = story.end.claims
+    if folder is None:
+        return _of_ledger_alone(read, story)
+    texts = functools.partial(_text, folder)
+    check_story(story, texts)
+    if found.travelled:
+        _nothing_else(folder, story)
     if not claims:
-        return _but(plain, "nothing was accepted; nothing is claimed")
-    if found.folder is None:
-        return _but(plain, "a ledger alone: results and speed need its bundle or its folder")
-    _check_sources(found.folder, read.entries[-1].data)
+        return Verified("unbroken", NOTHING, len(read.entries), read.head, None, None)
     kind = confined("a stranger's code is not run without one")
     checked, timing, name = [], None, None
     with scratch.folder("rocm-perf-verify-") as work:
         for claim in claims:
             tell(f"checking {claim.kernel}")
-            before, after = read_images(found.folder, claim)
-            capture = capture_of(found.folder, claim.number).resolve()
-            with open_capture(capture, tell=tell) as opened:
-                if opened.dispatch.kernel.symbol != claim.symbol:
-                    raise BadInput(f"the capture is not of {claim.symbol}")
+            images = read_images(folder, claim)
+            capture = capture_of(folder, claim.number).resolve()
+            _check_capture(capture, claim, images[0], tell)
             box = Sandbox(kind, Path(work), (capture,))
+            tell(f"compiling {claim.kernel} again")
+            built = rebuild(claim, story.start, images, texts, box)
+            if built.differs:
+                checked.append(Checked(claim, "refuted", built.differs, None, None))
+                continue
             opening = functools.partial(open_confined, capture, device, box)
             with opening() as session:
                 timing, name = session.timing, session.device.name
-            checked.append(check_claim(claim, before, after, opening))
-    order: tuple[Verdict, ...] = ("confirmed", "inconclusive", "refuted")
-    worst = max((c.verdict for c in checked), key=order.index)
+            one = check_claim(claim, *images, opening)
+            if built.unchecked and one.verdict == "confirmed":
+                one = replace(one, verdict="unchecked", reason=f"{NOT_COMPILED}: {built.unchecked}")
+            checked.append(one)
+    worst = max((c.verdict for c in checked), key=get_args(ClaimVerdict).index)
     reason = next(c.reason for c in checked if c.verdict == worst)
-    return Verified(worst, reason, plain.entries, plain.head, timing, name, tuple(checked))
+    return Verified(worst, reason, len(read.entries), read.head, timing, name, tuple(checked))
 
 
-def _but(verified: Verified, reason: str) -> Verified:
-    return Verified("unbroken", reason, verified.entries, verified.head, None, None)
+def _of_ledger_alone(read: ledger_file.Read, story: Story) -> Verified:
+    """Without its files nothing of a claim can be seen."""
+    verdict: Verdict = "unchecked" if story.end.claims else "unbroken"
+    reason = ALONE if story.end.claims else NOTHING
+    return Verified(verdict, reason, len(read.entries), read.head, None, None)
 
 
-def _claims(end: Any) -> list[Claim]:
+def _text(folder: Path, name: str) -> str:
+    """A source that came along, if it is the one the ledger names."""
+    if not re.fullmatch("[0-9a-f]{64}", name):
+        raise BadInput("the ledger names a source by what is no hash")
     try:
-        return [Claim.model_validate(each) for each in end.get("claims", [])]
-    except (ValidationError, TypeError) as error:
-        raise BadInput(f"the ledger's last entry makes no sense: {error}"[:300]) from None
+        text = (folder / "sources" / name).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError:
+        raise BadInput(f"the source {name[:16]} is missing") from None
+    if digest(text) != name:
+        raise BadInput(f"the source {name[:16]} was changed")
+    return text
 
 
-def _check_sources(folder: Path, end: Any) -> None:
-    """The sources that came along are those the ledger names."""
-    try:
-        names = [
-            str(pair[side]) for pair in end["sources"].values() for side in ("before", "after")
-        ]
-    except (KeyError, TypeError, AttributeError):
-        raise BadInput("the ledger's last entry names no sources") from None
-    for name in names:
-        if not re.fullmatch("[0-9a-f]{64}", name):
-            raise BadInput("the ledger's last entry names no sources")
-        path = folder / "sources" / name
-        try:
-            text = path.read_bytes().decode("utf-8", "surrogateescape")
-        except OSError:
-            raise BadInput(f"the source {name[:16]} is missing") from None
-        if digest(text) != name:
-            raise BadInput(f"the source {name[:16]} was changed")
+def _check_capture(folder: Path, claim: Claim, before: bytes, tell: Tell) -> None:
+    """The capture is whole, of the claim's kernel, and of the code it says was there before."""
+    with open_capture(folder, tell=tell) as opened:
+        if opened.dispatch.kernel.symbol != claim.symbol:
+            raise BadInput(f"the capture is not of {claim.symbol[:200]}")
+        if not opened.kernel_hsaco() == opened.code_object(opened.dispatch.code_object) == before:
+            raise BadInput("before.hsaco is not the code that was captured")
+
+
+def _nothing_else(folder: Path, story: Story) -> None:
+    """A bundle holds what its ledger and its captures name, and no other file."""
+    named = members(folder, story)
+    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    if other := sorted(there ^ named):
+        wrong = "which nothing in it names" if other[0] in there else "and it is not there"
+        verb = "holds" if other[0] in there else "names"
+        raise BadInput(f"the bundle {verb} {other[0][:120]}, {wrong}")

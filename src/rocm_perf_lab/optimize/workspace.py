@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab import beneath
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize.ledger import Ledger, read
 
 ROOT = ".rocpd_optimize"
-LEDGER = "ledger.jsonl"
+LEDGER, OUTCOME, WORK = "ledger.jsonl", "outcome.json", "work"
+_RUN = re.compile(r"\d{8}T\d{6}Z-")
+_ABANDONED_S = 3600.0  # a folder that has no ledger by then will not get one
 
 
 def digest(text: str) -> str:
@@ -30,8 +35,18 @@ class Workspace:
     resumed: bool
 
     @property
+    def ended(self) -> bool:
+        """The search is over; what it found may still have to be handed over."""
+        return bool(self.ledger.entries) and self.ledger.entries[-1].kind == "end"
+
+    @property
+    def outcome(self) -> Path:
+        """What the search found: there from just before its end to when all was handed over."""
+        return self.folder / OUTCOME
+
+    @property
     def builds(self) -> Path:
-        return self.folder / "work" / "builds"
+        return self.folder / WORK / "builds"
 
     def keep_source(self, text: str) -> str:
         """On disk before the ledger names it; by its hash."""
@@ -54,9 +69,15 @@ def open_workspace(root: Path, label: str, settings: Mapping[str, Any]) -> Works
     key = digest(json.dumps(settings, sort_keys=True))
     try:
         root.mkdir(parents=True, exist_ok=True)
+        found: Workspace | None = None
         for folder in sorted(root.iterdir(), reverse=True):
-            if _unfinished(folder, key) and (ledger := _taken(folder)):
-                return Workspace(folder, ledger, resumed=True)
+            unfinished = found is None and _unfinished(folder, key, settings)
+            if unfinished and (ledger := _taken(folder)):
+                found = Workspace(folder, ledger, resumed=True)
+            else:
+                _sweep(folder)
+        if found is not None:
+            return found
         folder = _new_folder(root, label)
     except OSError as error:
         raise BadInput(
@@ -78,12 +99,47 @@ def newest_ledger(root: Path = Path(ROOT)) -> Path:
     return found[-1]
 
 
-def _unfinished(folder: Path, key: str) -> bool:
+def _unfinished(folder: Path, key: str, settings: Mapping[str, Any]) -> bool:
+    """The same search, interrupted before its end; or ended, and its result not handed over."""
     try:
         entries = read(folder / LEDGER).entries
     except BadInput:
         return False
-    return bool(entries) and entries[0].data.get("key") == key and entries[-1].kind != "end"
+    if not entries or entries[-1].kind != "end":
+        return bool(entries) and entries[0].data.get("key") == key
+    if not (folder / OUTCOME).is_file():
+        return False
+    return _same_but_applied(entries[0].data, entries[-1].data.get("sources", {}), settings)
+
+
+def _same_but_applied(
+    start: Mapping[str, Any], changed: Mapping[str, Any], settings: Mapping[str, Any]
+) -> bool:
+    """Each file is as it was, or what it was to become: the run may have been killed while it
+    wrote them."""
+    texts = {"sources", "files"}
+    if any(start.get(name) != value for name, value in settings.items() if name not in texts):
+        return False
+    then, now = start.get("files", {}), settings["files"]
+    return set(then) == set(now) and all(
+        text in (then[path], changed.get(path, {}).get("after")) for path, text in now.items()
+    )
+
+
+def _sweep(folder: Path) -> None:
+    """What a run needs only while it runs, of one that was killed. It can still be gone on with."""
+    if (folder / LEDGER).exists():
+        # With what a removal had put beside it when it was killed itself.
+        left = [p.name for p in (folder / WORK, *folder.glob(f".{WORK}-*")) if p.exists()]
+        if left and (ledger := _taken(folder)):
+            with ledger:
+                for name in left:
+                    beneath.remove(folder, name)
+        return
+    with contextlib.suppress(OSError):  # killed before its first entry: empty folders only
+        if _RUN.match(folder.name) and time.time() - folder.stat().st_mtime > _ABANDONED_S:
+            (folder / WORK).rmdir()
+            folder.rmdir()
 
 
 def _taken(folder: Path) -> Ledger | None:
@@ -102,6 +158,6 @@ def _new_folder(root: Path, label: str) -> Path:
             folder.mkdir(mode=0o700)
         except FileExistsError:
             continue
-        (folder / "work").mkdir()
+        (folder / WORK).mkdir()
         return folder
     raise BadInput(f"cannot name a run folder {name} under {root}")
