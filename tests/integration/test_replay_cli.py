@@ -19,6 +19,7 @@ from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.replay import run
 from rocm_perf_lab.replay import session as sessions
+from rocm_perf_lab.replay.address_space import MOST_SPANS
 from rocm_perf_lab.replay.diff import diff
 from rocm_perf_lab.replay.format import open_capture
 from rocm_perf_lab.replay.info import info
@@ -91,6 +92,45 @@ def test_full_vm_says_what_was_run_and_what_came_out(captured: Path, tmp_path: P
     assert time["min_ns"] <= time["median_ns"] <= time["max_ns"]
     assert time["ci95_ns"][0] <= time["mean_ns"] <= time["ci95_ns"][1]
     assert (time["kind"], document["provenance"]["device"]["kind"]) == ("modelled", "virtual")
+
+
+def test_without_timing_only_results_are_compared(captured: Path, tmp_path: Path) -> None:
+    words = ("replay", "full-vm", captured, "--no-timing")
+    done = rocm_perf(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "not taken (--no-timing)" in done.stdout and "modelled" not in done.stdout
+    document = json.loads(rocm_perf(*words, "--json", "--iterations", "3", cwd=tmp_path).stdout)
+    assert document["gpu_time"] is None
+    assert (document["iterations"], document["warmup"]) == (3, 0)
+    assert document["output"]["verdict"] == "identical"
+
+
+def test_without_timing_no_model_runs(captured: Path) -> None:
+    """The virtual GPU's own clock is asked for: a modelled time is the same every time."""
+
+    def times(timed: bool) -> set[float]:
+        with sessions.ReplaySession(captured, timed=timed) as replay:
+            return {t for _ in range(4) for t in replay.run([0], flush=True).gpu_ns()}
+
+    assert len(times(True)) == 1
+    assert len(times(False)) > 1
+
+
+@pytest.mark.slow
+def test_very_many_allocations_are_replayed(built: dict[str, CodeObject], tmp_path: Path) -> None:
+    """More than a process can have handles for; every second page, as an allocator leaves them."""
+    data = np.arange(N, dtype="<f4")
+    one, two = (1).to_bytes(4, "little"), (2).to_bytes(4, "little")
+    small = [Memory(BASE + at * 0x2000, one * 8, one * 8) for at in range(1, MOST_SPANS + 500)]
+    folder = capture_kernel(
+        tmp_path / "many", built["twice"], "twice",
+        [BASE.to_bytes(8, "little"), N.to_bytes(4, "little")],
+        [Memory(BASE, data.tobytes(), (2 * data).tobytes()), *small],
+        grid=320, demangled="twice(float*, int)", variables={"runs": (one, two)},
+    )  # fmt: skip
+    done = rocm_perf("replay", "full-vm", folder, "--no-timing", "--iterations", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "bit for bit as captured" in done.stdout
 
 
 def test_another_build_is_judged_by_the_tolerance(

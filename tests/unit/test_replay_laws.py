@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.replay.address_space import PAGE, Holding, Span, spans
+from rocm_perf_lab.replay import address_space
+from rocm_perf_lab.replay.address_space import PAGE, Holding, Span, spans, too_many
 from rocm_perf_lab.replay.arguments import signature_types
 from rocm_perf_lab.replay.builds import same_isa
 from rocm_perf_lab.replay.compare import TYPES, compare, element_type
-from rocm_perf_lab.replay.parts import merge
+from rocm_perf_lab.replay.parts import guards, merge
 from rocm_perf_lab.replay.pointers import Move, Moves
 
 ranges = st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(1, 3 * PAGE)), max_size=20)
@@ -34,6 +35,32 @@ def test_spans_are_whole_pages_that_hold_every_range_and_never_share_one(
         assert one.end <= two.base
     pages = {p for b, s in given_ranges for p in range(b // PAGE, (b + s - 1) // PAGE + 1)}
     assert sum(span.size for span in found) == len(pages) * PAGE
+
+
+@given(ranges, st.integers(1, 6), st.integers(0, 40 * PAGE))
+def test_of_too_many_spans_the_nearest_are_joined(
+    given_ranges: list[tuple[int, int]], most: int, joined: int
+) -> None:
+    apart = spans(given_ranges)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(address_space, "MOST_SPANS", most)
+        patch.setattr(address_space, "MOST_JOINED_BYTES", joined)
+        found, refused = spans(given_ranges), too_many(given_ranges)
+    gaps = sum(span.size for span in found) - sum(span.size for span in apart)
+    assert gaps <= joined
+    for span in apart:
+        assert sum(whole.base <= span.base and span.end <= whole.end for whole in found) == 1
+    if len(apart) <= most:
+        assert found == apart
+    assert (refused is None) == (len(found) <= most)
+    if refused is None and len(apart) > most:
+        assert len(found) == most
+    # What is between the ranges is watched, all of it and once.
+    around = [(part.address, part.size) for part in guards(found, sorted(given_ranges))]
+    apart_ranges = all(a + n <= b for (a, n), (b, _) in itertools.pairwise(sorted(given_ranges)))
+    if apart_ranges:
+        sizes = sum(size for _, size in [*around, *given_ranges])
+        assert sizes == sum(span.size for span in found)
 
 
 def test_a_held_page_cannot_be_held_again_until_it_is_released() -> None:

@@ -95,6 +95,7 @@ def reserve_command(capture: Folder = None, device: Device = "auto", json: Json 
         "rocm-perf replay full-vm",
         "rocm-perf replay full-vm --iterations 100 --cache flush capture/",
         "rocm-perf replay full-vm --hsaco faster.hsaco --verify exact capture/",
+        "rocm-perf replay full-vm --no-timing capture/",
     ),
 )
 def full_vm_command(
@@ -132,6 +133,10 @@ def full_vm_command(
         typer.Option("--dtype", metavar="TYPE", help="Type of the output: f32, bf16, i32, ..."),
     ] = None,
     translate_pointers: TranslatePointers = False,
+    no_timing: Annotated[
+        bool,
+        typer.Option("--no-timing", help="Only compare what comes out: no model of the time runs."),
+    ] = False,
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds.")
     ] = 3600.0,
@@ -159,6 +164,7 @@ def full_vm_command(
         device=device,
         translate_pointers=translate_pointers,
         timeout_s=timeout,
+        timed=not no_timing,
     )
     with progress() as tell:
         document = full_vm(options, tell)

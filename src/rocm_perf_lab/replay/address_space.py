@@ -6,10 +6,13 @@ Standard library only: a worker runs this before it imports anything that maps m
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 PAGE = 4096
+MOST_SPANS = 4096  # a handle each, of which a process may hold some thousands
+MOST_JOINED_BYTES = 4 << 30  # of gaps: memory that the program did not have
 _PROT_NONE = 0
 _MAP_PRIVATE, _MAP_ANONYMOUS, _MAP_NORESERVE, _MAP_FIXED_NOREPLACE = 0x2, 0x20, 0x4000, 0x100000
 _FLAGS = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE | _MAP_FIXED_NOREPLACE
@@ -29,7 +32,44 @@ class Span:
 
 
 def spans(ranges: Iterable[tuple[int, int]], page: int = PAGE) -> list[Span]:
-    """The pages that (base, size) ranges lie on, those that share one merged."""
+    """The pages that (base, size) ranges lie on, those that share one merged. Of very many, those
+    that lie close together too: each costs a mapping and a handle, and both are counted."""
+    found = _merged(ranges, page)
+    return _joined(found) if len(found) > MOST_SPANS else found
+
+
+def too_many(ranges: Iterable[tuple[int, int]]) -> str | None:
+    """Why ranges cannot be mapped again, where they cannot."""
+    count = len(spans(ranges))
+    if count <= MOST_SPANS:
+        return None
+    return (
+        f"its memory lies in {count} pieces far apart, and no more than {MOST_SPANS} can be mapped"
+    )
+
+
+def _joined(apart: Sequence[Span]) -> list[Span]:
+    """The narrowest gaps closed first, and no more of them than needed."""
+    pairs = itertools.pairwise(apart)
+    gaps = sorted((after.base - before.end, at) for at, (before, after) in enumerate(pairs))
+    closed: set[int] = set()
+    total = 0
+    for gap, at in gaps[: len(apart) - MOST_SPANS]:
+        total += gap
+        if total > MOST_JOINED_BYTES:
+            break
+        closed.add(at)
+    found = [apart[0]]
+    for at, span in enumerate(apart[1:]):
+        last = found[-1]
+        if at in closed:
+            found[-1] = Span(last.base, span.end - last.base)
+        else:
+            found.append(span)
+    return found
+
+
+def _merged(ranges: Iterable[tuple[int, int]], page: int) -> list[Span]:
     merged: list[Span] = []
     for base, size in sorted(ranges):
         if size <= 0:

@@ -10,6 +10,7 @@ from pathlib import Path
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_object
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.replay import native_log, writer
+from rocm_perf_lab.replay.address_space import too_many
 from rocm_perf_lab.replay.format import KERNARG, KERNEL
 from rocm_perf_lab.replay.native_log import CodeLine, NativeLog, RegionLine, SegmentLine
 from rocm_perf_lab.schema.capture import (
@@ -68,6 +69,8 @@ def finish(
     regions = _without_host_writes(regions, arguments, notes)
     code_objects = [_loaded(folder, code, parsed[code.index], reasons) for code in log.code]
     reasons += hostcall_reasons(arguments, regions)
+    if apart := too_many((region.base, region.size) for region in regions):
+        reasons.append(apart)
     pointers = _pointers(log, kernarg, dispatch.kernarg_address, regions, notes)
     memory = MemoryRegions(
         regions=regions, code_pointers=pointers, code_pointer_count=log.pointer_count

@@ -156,17 +156,50 @@ class DeviceMemory:
         self._batch(moves, self.gpu, self.gpu)
 
     def write(self, address: int, data: Bytes) -> None:
-        for at in range(0, len(data), STAGING_BYTES):
-            part = data[at : at + STAGING_BYTES]
-            self._staging.bytes[: len(part)] = part
-            self._batch([(address + at, self._staging.address, len(part))], self.gpu, self.cpu)
+        self.write_all([(address, data)])
+
+    def write_all(self, pieces: Iterable[tuple[int, Bytes]]) -> None:
+        """(address, bytes) of many pieces, small ones several at a time."""
+        moves: list[tuple[int, int, int]] = []
+        used = 0
+        for address, data in pieces:
+            for at in range(0, len(data), STAGING_BYTES):
+                part = data[at : at + STAGING_BYTES]
+                if used + len(part) > STAGING_BYTES:
+                    self._batch(moves, self.gpu, self.cpu)
+                    moves, used = [], 0
+                self._staging.bytes[used : used + len(part)] = part
+                moves.append((address + at, self._staging.address + used, len(part)))
+                used += -(-len(part) // 64) * 64
+        self._batch(moves, self.gpu, self.cpu)
 
     def read(self, address: int, size: int) -> Iterator[tuple[int, Bytes]]:
         """(offset, bytes) of device memory; the bytes are overwritten by the next step."""
-        for at in range(0, size, STAGING_BYTES):
-            step = min(STAGING_BYTES, size - at)
-            self._batch([(self._staging.address, address + at, step)], self.cpu, self.gpu)
-            yield at, self._staging.bytes[:step]
+        for _, at, data in self.read_all([(address, size)]):
+            yield at, data
+
+    def read_all(self, ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, Bytes]]:
+        """(which of the ranges, offset in it, bytes), small ones several at a time; the bytes are
+        good until the next step."""
+        rows: list[tuple[int, int, int, int, int]] = []  # range, offset, address, size, place
+        used = 0
+        for index, (address, size) in enumerate(ranges):
+            for at in range(0, size, STAGING_BYTES):
+                step = min(STAGING_BYTES, size - at)
+                if used + step > STAGING_BYTES:
+                    yield from self._read_rows(rows)
+                    rows, used = [], 0
+                rows.append((index, at, address + at, step, used))
+                used += -(-step // 64) * 64
+        yield from self._read_rows(rows)
+
+    def _read_rows(
+        self, rows: list[tuple[int, int, int, int, int]]
+    ) -> Iterator[tuple[int, int, Bytes]]:
+        start = self._staging.address
+        self._batch([(start + to, at, size) for _, _, at, size, to in rows], self.cpu, self.gpu)
+        for index, offset, _, size, to in rows:
+            yield index, offset, self._staging.bytes[to : to + size]
 
     def gather(self, moves: list[tuple[int, int, int]]) -> None:
         """(to, from, size) from the device to pinned host memory."""

@@ -8,6 +8,7 @@ that putting the state back before a dispatch is a copy of those bytes only.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -26,6 +27,7 @@ Bytes = npt.NDArray[np.uint8]
 Interval = tuple[int, int]
 BLOCK = 4096  # grain in which unforeseen writes are remembered
 PIECE = 32 << 20
+SMALL = 64 << 10  # bytes that are written with others in one go, zeros or not
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,13 @@ def _grain(part: Part, low: int, high: int) -> Interval:
 
 def guards(spans: Sequence[Span], ranges: Sequence[tuple[int, int]]) -> Iterator[Part]:
     """What is mapped around the captured ranges, because whole pages have to be."""
-    for span in spans:
+    ordered = sorted(ranges)
+    first = 0
+    for span in sorted(spans, key=lambda span: span.base):
         at = span.base
-        for base, size in ranges:
-            if not span.base <= base < span.end:
-                continue
+        last = bisect_left(ordered, (span.end, 0), first)
+        inside, first = ordered[first:last], last
+        for base, size in inside:
             if base > at:
                 yield Part("guard", at, base - at, None)
             at = base + size
@@ -161,8 +165,11 @@ class State:
     def restore_all(self, tell: Callable[[str], None] = lambda _: None) -> None:
         total = sum(part.size for part in self.parts)
         done = Done("restoring", total, tell)
+        self.memory.write_all(self._all_pieces(done))
+
+    def _all_pieces(self, done: Done) -> Iterator[tuple[int, Bytes]]:
         for part in self.parts:
-            if self._starts_as_zeros(part):
+            if part.size > SMALL and self._starts_as_zeros(part):
                 self.memory.fill_zero(part.address, part.size)
                 stored = part.source.stored() if part.source else []
                 ranges = merge((low, high) for low, high in stored)
@@ -171,7 +178,7 @@ class State:
             for low, high in ranges:
                 for at in range(low, high, PIECE):
                     step = min(PIECE, high - at)
-                    self.memory.write(part.address + at, self.initial(part, at, step))
+                    yield part.address + at, self.initial(part, at, step)
                     done.add(step)
             done.add(part.size - sum(high - low for low, high in ranges))
 
@@ -212,10 +219,14 @@ class State:
             (self.parts[i].address + offset, self._golden + to, size)
             for i, offset, size, to in self._rows
         ]
-        for index, offset, size, to in self._rows:
-            for step in range(0, size, PIECE):
-                part = self.initial(self.parts[index], offset + step, min(PIECE, size - step))
-                self.memory.write(self._golden + to + step, part)
+        self.memory.write_all(
+            (
+                self._golden + to + step,
+                self.initial(self.parts[index], offset + step, min(PIECE, size - step)),
+            )
+            for index, offset, size, to in self._rows
+            for step in range(0, size, PIECE)
+        )
 
     def forget(self) -> None:
         """Give the copies back; they are made again when needed."""
@@ -229,27 +240,25 @@ class State:
 
     def find_writes(self) -> bool:
         """Compare all memory with the initial state; whether the dirty set has grown."""
-        grown = False
-        for index, part in enumerate(self.parts):
-            found: list[Interval] = []
-            for at, got in self.memory.read(part.address, part.size):
-                initial = self.initial(part, at, len(got))
-                if identical(got, initial):
-                    continue
-                changed = got != initial
-                padded = np.zeros(-(-len(got) // BLOCK) * BLOCK, dtype=bool)
-                padded[: len(got)] = changed
-                for block in np.flatnonzero(padded.reshape(-1, BLOCK).any(axis=1)).tolist():
-                    low = at + block * BLOCK
-                    found.append((low, min(low + BLOCK, part.size)))
-            known = self._dirty.get(index, [])
-            fresh = [pair for pair in found if not _covered(pair, known, part, self)]
-            if fresh:
-                self._dirty[index] = merge([*known, *fresh])
-                grown = True
-        if grown:
+        found: dict[int, list[Interval]] = {}
+        ranges = [(part.address, part.size) for part in self.parts]
+        for index, at, got in self.memory.read_all(ranges):
+            part = self.parts[index]
+            initial = self.initial(part, at, len(got))
+            if identical(got, initial):
+                continue
+            changed = np.zeros(-(-len(got) // BLOCK) * BLOCK, dtype=bool)
+            changed[: len(got)] = got != initial
+            for low, high in self._dirty.get(index, []):
+                changed[max(0, low - at) : max(0, high - at)] = False
+            for block in np.flatnonzero(changed.reshape(-1, BLOCK).any(axis=1)).tolist():
+                low = at + block * BLOCK
+                found.setdefault(index, []).append((low, min(low + BLOCK, part.size)))
+        for index, fresh in found.items():
+            self._dirty[index] = merge([*self._dirty.get(index, []), *fresh])
+        if found:
             self.forget()
-        return grown
+        return bool(found)
 
     def read_dirty(self) -> Bytes:
         """The dirty bytes as they are now, laid out by `rows`; overwritten by the next call."""
@@ -296,18 +305,3 @@ class State:
         """(part, offset in it, size, place in the flat arrays) of each dirty stretch."""
         self._prepare()
         return [(self.parts[i], offset, size, at) for i, offset, size, at in self._rows]
-
-
-def _covered(pair: Interval, known: list[Interval], part: Part, state: State) -> bool:
-    """Whether every changed byte of a block is in the dirty set already."""
-    low, high = pair
-    inside = merge((max(low, a), min(high, b)) for a, b in known if a < high and b > low)
-    if inside == [pair]:
-        return True
-    if not inside:
-        return False
-    got = next(iter(state.memory.read(part.address + low, high - low)))[1].copy()
-    changed = got != state.initial(part, low, high - low)
-    for a, b in inside:
-        changed[a - low : b - low] = False
-    return not changed.any()

@@ -50,6 +50,7 @@ class Options:
     device: str | None = None
     translate_pointers: bool = False
     timeout_s: float | None = None
+    timed: bool = True
 
 
 def provenance_of(captures: Sequence[Capture], device: Device | None) -> Provenance:
@@ -88,6 +89,7 @@ def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
         device=options.device,
         translate_pointers=options.translate_pointers,
         timeout_s=options.timeout_s,
+        timed=options.timed,
         tell=tell,
     ) as replay:
         build = ORIGINAL if options.hsaco is None else replay.load(options.hsaco)
@@ -106,10 +108,13 @@ def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
                 tolerance=tolerance,
             )
 
-        if options.warmup:
-            run(options.warmup, recopy=True, first=True)
+        warmup = options.warmup if options.timed else 0
+        if warmup:
+            run(warmup, recopy=True, first=True)
         setup_s = time.perf_counter() - started
-        iterations = options.iterations or _affordable(run)
+        iterations = options.iterations
+        if iterations is None:
+            iterations = _affordable(run) if options.timed else LEAST_ITERATIONS
         result = run(iterations, options.recopy)
         capture = replay.capture
         return ReplayDocument(
@@ -119,10 +124,10 @@ def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
             isa=capture.dispatch.isa,
             hsaco=None if options.hsaco is None else str(options.hsaco),
             iterations=iterations,
-            warmup=options.warmup,
+            warmup=warmup,
             recopy=options.recopy,
             cache=options.cache,
-            gpu_time=_gpu_time(result.gpu_ns(build), replay.timing),
+            gpu_time=_gpu_time(result.gpu_ns(build), replay.timing) if options.timed else None,
             wall_s=result.wall_s,
             setup_s=setup_s,
             overhead_us=_overhead(result, replay.timing),

@@ -162,10 +162,11 @@ def capture_ranges(capture: Capture) -> list[tuple[int, int]]:
     return [(region.base, region.size) for region in capture.regions]
 
 
-def _environment(device: discover.Device, wanted: str | None) -> dict[str, str]:
+def _environment(device: discover.Device, wanted: str | None, timed: bool = True) -> dict[str, str]:
     base = discover.environment_for(device, wanted)
     # Asks the virtual GPU for modelled dispatch timestamps; means nothing to ROCr.
-    return {**base, "ROCM_PERF_VIRTUAL_TIMING": "model", "PYTHONSAFEPATH": "1"}
+    timing = "model" if timed else "emulation"
+    return {**base, "ROCM_PERF_VIRTUAL_TIMING": timing, "PYTHONSAFEPATH": "1"}
 
 
 def reserve_check(
@@ -193,9 +194,11 @@ class ReplaySession:
         verify: bool = True,
         translate_pointers: bool = False,
         timeout_s: float | None = None,
+        timed: bool = True,
         confinement: Confinement | None = None,
         tell: Tell = lambda _: None,
     ) -> None:
+        """`timed` False: only what comes out is wanted, and no model of the time is run."""
         self._shared = confinement.work if confinement else None
         self.capture = open_capture(capture, verify=verify, tell=tell)
         try:
@@ -212,7 +215,7 @@ class ReplaySession:
             )
             self.timeout_s = timeout_s
             self._ranges = capture_ranges(self.capture)
-            environment = _environment(self.device, device)
+            environment = _environment(self.device, device, timed)
             self._process = start(self._ranges, environment, confinement)
         except BaseException:
             self.capture.close()

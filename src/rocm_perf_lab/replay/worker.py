@@ -61,6 +61,7 @@ def main() -> None:
             line.write({"taken": [span.base, span.size]})
             return
     line.write({"held": True})
+    _allow_handles()
     server = _Server(line, wanted, holding)
     try:
         while (request := line.read()) is not None:
@@ -219,6 +220,14 @@ class _Server:
 
     def _do_measure_restore(self, repeats: int) -> dict[str, float]:
         return self.machine.measure_restore(repeats)
+
+
+def _allow_handles() -> None:
+    """Every span has one, which may be a file descriptor: as many as this user may have."""
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _error(kind: str, message: str, **more: Any) -> dict[str, Any]:

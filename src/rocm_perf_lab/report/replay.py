@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.units import size
 from rocm_perf_lab.schema.replay import (
+    GpuTime,
     Output,
     ReplayDiffDocument,
     ReplayDocument,
@@ -32,7 +33,7 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
 def replay(document: ReplayDocument) -> str:
     time = document.gpu_time
     device = document.provenance.device
-    modelled = "; times are modelled" if time.kind == "modelled" else ""
+    modelled = "; times are modelled" if time and time.kind == "modelled" else ""
     restored = (
         f"{size(document.restored_bytes)} restored before each"
         if document.recopy
@@ -40,22 +41,13 @@ def replay(document: ReplayDocument) -> str:
     )
     warm = f" after {document.warmup} to warm up" if document.warmup else ""
     cold = ", caches flushed" if document.cache == "flush" else ""
-    interval = (
-        f", 95 % CI {duration(time.ci95_ns[0])} to {duration(time.ci95_ns[1])}"
-        if time.ci95_ns
-        else ""
-    )
     rows = [
         ("kernel", document.kernel),
         ("capture", document.capture),
         *([("build", document.hsaco)] if document.hsaco else []),
         ("device", f"{device.name} ({device.architecture}){modelled}"),
         ("iterations", f"{document.iterations}{warm}, {restored}{cold}"),
-        (
-            "GPU time",
-            f"average {duration(time.mean_ns)}, median {duration(time.median_ns)}",
-        ),
-        ("", f"min {duration(time.min_ns)}, max {duration(time.max_ns)}{interval}"),
+        *_time(time),
         (
             "wall time",
             f"{document.wall_s:.3g} s, of that {document.overhead_us:.0f} us per iteration "
@@ -65,6 +57,17 @@ def replay(document: ReplayDocument) -> str:
         *(("note", note) for note in document.notes),
     ]
     return _table(rows)
+
+
+def _time(time: GpuTime | None) -> Iterator[tuple[str, str]]:
+    if time is None:
+        yield "GPU time", "not taken (--no-timing)"
+        return
+    yield "GPU time", f"average {duration(time.mean_ns)}, median {duration(time.median_ns)}"
+    interval = ""
+    if time.ci95_ns:
+        interval = f", 95 % CI {duration(time.ci95_ns[0])} to {duration(time.ci95_ns[1])}"
+    yield "", f"min {duration(time.min_ns)}, max {duration(time.max_ns)}{interval}"
 
 
 def _output(output: Output, document: ReplayDocument) -> Iterator[tuple[str, str]]:

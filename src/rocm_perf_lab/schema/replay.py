@@ -62,7 +62,7 @@ class ReplayDocument(Document):
     warmup: int
     recopy: bool
     cache: Literal["warm", "flush"]
-    gpu_time: GpuTime
+    gpu_time: GpuTime | None = Field(description="null: --no-timing")
     wall_s: float = Field(description="all iterations, with restores and comparisons")
     setup_s: float = Field(description="until the first dispatch could start; not in wall_s")
     overhead_us: float = Field(description="per iteration: restore, launch, comparison")
