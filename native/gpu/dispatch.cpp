@@ -205,7 +205,7 @@ DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& req
     if (clocked) launch.footprint = std::make_shared<Footprint>(launch.memory, true);
     else if (course) launch.footprint.reset();
     DispatchRecorder recorder(device_, state_, launch, request);
-    DispatchResult result = run_observed(launch, recorder);
+    DispatchResult result = run_in_turn(launch, &recorder);
     if (!result.ok) return result;
     const bool same = course && result.wave_instructions == last_instructions;
     try {
@@ -224,33 +224,46 @@ DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& req
   }
 }
 
-DispatchResult Dispatcher::run_observed(const Launch& launch, DispatchRecorder& recorder) {
-  using Result = WorkgroupContext::Result;
+// How many workgroups are in flight where they interleave. Those that wait for one that has not begun
+// get nowhere: the longer none ends, the more are begun.
+uint64_t Dispatcher::in_flight(const Launch& launch, uint64_t turns_since_end) const {
+  constexpr uint64_t kInFlight = 16, kPatience = 4096;
   const uint64_t limit = resident_limit(launch);
+  return limits_.wave_order ? std::min(limit, kInFlight + turns_since_end / kPatience) : limit;
+}
+
+DispatchResult Dispatcher::run_in_turn(const Launch& launch, DispatchRecorder* recorder) {
+  using Result = WorkgroupContext::Result;
   const std::atomic<bool> never{false};
   std::deque<std::unique_ptr<WorkgroupContext>> suspended;
-  std::unique_ptr<WorkgroupContext> spare;
+  std::vector<std::unique_ptr<WorkgroupContext>> spare;
   DispatchResult result;
-  for (uint64_t next = 0; next < launch.group_count || !suspended.empty();) {
+  uint64_t turns = 0;  // since a workgroup ended
+  for (uint64_t next = 0; next < launch.group_count || !suspended.empty(); ++turns) {
     std::unique_ptr<WorkgroupContext> group;
     // New workgroups first: a grid barrier is only passed when all are there.
-    const bool starting = next < launch.group_count && suspended.size() < limit;
+    const bool starting = next < launch.group_count && suspended.size() < in_flight(launch, turns);
     if (starting) {
-      group = spare ? std::move(spare) : std::make_unique<WorkgroupContext>(scratch_);
-      if (!group->start(launch, limits_, device_, next, outside())) {
+      if (spare.empty()) spare.push_back(std::make_unique<WorkgroupContext>(scratch_));
+      group = std::move(spare.back());
+      spare.pop_back();
+      // The models are told of workgroups in order.
+      const uint64_t index = recorder ? next : Interleaving::group(limits_.wave_order, next, launch.group_count);
+      if (!group->start(launch, limits_, device_, index, outside())) {
         result.ok = false;
         result.refused = true;
         result.fault.text = "rocm-perf: no scratch memory for kernel " + demangle(launch.kernel->name) + "\n";
         return result;
       }
       ++next;
-      group->observer = recorder.begin(*group);
+      group->observer = recorder ? recorder->begin(*group) : nullptr;
     } else {
       group = std::move(suspended.front());
       suspended.pop_front();
     }
     const Result end = group->run(launch, limits_, memory_, never);
     if (end == Result::Yielded) {
+      if (group->at_host) std::this_thread::yield();
       suspended.push_back(std::move(group));
       continue;
     }
@@ -260,8 +273,9 @@ DispatchResult Dispatcher::run_observed(const Launch& launch, DispatchRecorder& 
       result.fault = report_of(launch, *group, memory_);
       return result;
     }
-    recorder.finished(*group);
-    spare = std::move(group);
+    if (recorder) recorder->finished(*group);
+    spare.push_back(std::move(group));
+    turns = 0;
   }
   return result;
 }
@@ -329,7 +343,7 @@ DispatchResult Dispatcher::run(Launch launch) {
   Active active;
   active.launch = std::move(launch);
   if (plan == Repeats::Plan::Watch) active.launch.footprint = std::make_shared<Footprint>(active.launch.memory);
-  DispatchResult result = run_all(active);
+  DispatchResult result = limits_.wave_order ? run_in_turn(active.launch, nullptr) : run_all(active);
   if (plan == Repeats::Plan::Watch) repeats_.watched(active.launch, result);
   return result;
 }

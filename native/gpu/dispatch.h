@@ -30,7 +30,9 @@ class Dispatcher {
  private:
   struct Active;
   DispatchResult run_all(Active& active);
-  DispatchResult run_observed(const Launch& launch, DispatchRecorder& recorder);
+  // Every workgroup on this thread, a bounded number of them in turn.
+  DispatchResult run_in_turn(const Launch& launch, DispatchRecorder* recorder);
+  uint64_t in_flight(const Launch& launch, uint64_t turns_since_end) const;
   void work();
   bool step(Active& active, std::unique_lock<std::mutex>& lock);
   std::unique_ptr<WorkgroupContext> context();

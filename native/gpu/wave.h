@@ -166,6 +166,7 @@ struct alignas(64) Wave {
   // Where there are other waves beside it and their order is as on hardware, it lets them go first when
   // it loads after it has stored.
   bool gives_way, stored;
+  bool stops_at_waits;  // at every wait for memory another wave has its turn
   bool calls_host;  // it is adding a call to the host's list, or waits for the answer
   alignas(64) uint32_t mask_row[kLanes];
 };

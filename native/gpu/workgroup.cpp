@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 #include "arena.h"
@@ -45,28 +46,34 @@ uint64_t writes_of(const Wave& wave) {
   return total;
 }
 
-// Waves of a workgroup in another order, in turns of other lengths: what barriers do not order must not
-// matter, and where it does a result changes with the seed.
-struct Interleaving {
-  uint64_t seed;
-  uint32_t waves;
-  uint64_t drawn = 0;
-
-  uint64_t draw() {
-    uint64_t z = (seed + ++drawn) * 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    return (z ^ (z >> 27)) * 0x94D049BB133111EBu >> 32;
-  }
-  uint32_t wave(uint32_t place) const {
-    if (!seed) return place;
-    const uint32_t turned = uint32_t((place + seed / 2) % waves);
-    return seed % 2 ? waves - 1 - turned : turned;
-  }
-  // Short turns for most; sometimes one wave runs far ahead.
-  uint64_t turn() { return seed ? uint64_t{1} << (draw() % 10) : kTurn; }
-};
-
 }  // namespace
+
+uint64_t Interleaving::draw() {
+  uint64_t z = (seed + ++drawn) * 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  return (z ^ (z >> 27)) * 0x94D049BB133111EBu >> 32;
+}
+
+uint32_t Interleaving::wave(uint32_t place, uint32_t waves) const {
+  if (!seed) return place;
+  const uint32_t turned = uint32_t((place + seed / 2) % waves);
+  return seed % 2 ? waves - 1 - turned : turned;
+}
+
+// Short turns for most; sometimes one wave runs far ahead.
+uint64_t Interleaving::turn() { return seed ? uint64_t{1} << (draw() % 10) : kTurn; }
+
+// With an odd seed always: all waves in flight load before one of them stores.
+bool Interleaving::stops_at_waits() { return seed && (seed % 2 || draw() % 2); }
+
+// Backwards, or in strides that meet every one once.
+uint64_t Interleaving::group(uint64_t seed, uint64_t place, uint64_t count) {
+  if (!seed) return place;
+  if (seed % 2) return count - 1 - place;
+  uint64_t stride = count / 2 + seed;
+  while (std::gcd(stride, count) != 1) ++stride;
+  return uint64_t((__uint128_t(place) * stride + seed) % count);
+}
 
 Limits limits_from_environment() {
   Limits limits{kDefaultInstructions, true, bounds_from_environment()};
@@ -128,6 +135,7 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
   shape = shape_of(launch, index);
   live = shape.waves();
   naps = 0;
+  order = {limits.wave_order};
   set_at_host(false);
   fresh.reset();
   const uint64_t per_wave = uint64_t{launch.private_bytes} * kLanes, need = per_wave * live;
@@ -271,18 +279,18 @@ Stop WorkgroupContext::ask_host(Wave& wave, const Launch& launch) {
 WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limits& limits, const AddressSpace& memory,
                                                const std::atomic<bool>& cancelled) {
   uint64_t used = 0, turns = 0;
-  Interleaving order{limits.wave_order, shape.waves()};
   set_at_host(false);
   while (true) {
     bool progress = false, slept = false, asked = false;
     uint32_t waiting = 0;
     for (uint32_t place = 0; place < shape.waves(); ++place) {
-      const uint32_t i = order.wave(place);
+      const uint32_t i = order.wave(place, shape.waves());
       if (states[i] == State::AtBarrier) ++waiting;
       if (states[i] != State::Ready) continue;
       Wave& wave = *waves[i];
       const uint64_t before = wave.executed;
       const uint64_t budget = order.turn();
+      if (order.seed) wave.stops_at_waits = order.stops_at_waits();
       auto turn = [&] {
         return observer ? run_wave_observed(wave, *launch.program, budget, *observer)
                         : run_wave(wave, *launch.program, budget);
@@ -331,7 +339,7 @@ WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limit
       if (groups_at_host.load(std::memory_order_relaxed) == 0) ++naps;
       if (++turns == kNapsBeforeYield) return Result::Yielded;
     }
-    if (used >= kShare) return Result::Yielded;
+    if (used >= kShare || order.seed) return Result::Yielded;
   }
 }
 

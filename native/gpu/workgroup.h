@@ -17,6 +17,20 @@ struct Limits {
 };
 Limits limits_from_environment();
 
+// Waves of a workgroup, and workgroups, in another order and in turns of other lengths: what neither
+// barriers nor atomics order must not matter, and where it does a result changes with the seed.
+struct Interleaving {
+  uint64_t seed = 0;  // 0: as they come
+  uint64_t drawn = 0;
+
+  uint64_t draw();
+  uint32_t wave(uint32_t place, uint32_t waves) const;
+  uint64_t turn();          // instructions until the next wave has its turn
+  bool stops_at_waits();    // or when it waits for memory: between a load and the store that rests on it
+  // Which of `count` workgroups is begun as the `place`th.
+  static uint64_t group(uint64_t seed, uint64_t place, uint64_t count);
+};
+
 // Memory for private segments: one listed range, so that buffer instructions reach it too.
 class ScratchPool {
  public:
@@ -70,6 +84,7 @@ struct WorkgroupContext {
   void see(const AddressSpace::Snapshot* view);
 
   ScratchPool& scratch_pool;
+  Interleaving order;
   std::vector<uint8_t> lds;
   uint8_t* scratch = nullptr;
   uint64_t scratch_bytes = 0;

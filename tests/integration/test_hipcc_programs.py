@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -36,6 +37,15 @@ def test_another_order_of_waves_shows_what_no_barrier_holds(tmp_path: Path) -> N
     program = built("together", tmp_path)
     orders = [run(program, environment={"ROCM_PERF_VIRTUAL_WAVES": str(n)}) for n in range(1, 4)]
     assert all(done.returncode == 1 for done in orders), orders
+
+
+def test_another_order_of_workgroups_shows_what_no_atomic_holds(tmp_path: Path) -> None:
+    program = built("orders", tmp_path)
+    usual = run(program, environment={"ROCM_PERF_VIRTUAL_THREADS": "1"})
+    assert usual.stdout == "added 48 lost 2 last 47 passed 48\n"
+    for seed in range(1, 5):
+        said = run(program, environment={"ROCM_PERF_VIRTUAL_WAVES": str(seed)}).stdout
+        assert re.fullmatch(r"added 48 lost 1 last (?!47)\d+ passed 48\n", said), said
 
 
 def test_device_printf_formats_as_the_hosts(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ inline const Inst* barrier(Wave& w, const Inst* i) { return stop(w, Stop::Barrie
 // memory. Programs rely on it unknowingly (LDS used again without a second barrier), so the others go
 // first.
 inline const Inst* waitcnt(Wave& w, const Inst* i) {
+  if (GPU_UNLIKELY(w.stops_at_waits)) return stop(w, Stop::Budget, i->pc + 4);
   if (GPU_LIKELY(!w.together)) return next(i);
   const u32 imm = u32(i->imm), vmcnt = (imm & 15) | ((imm >> 10) & 0x30), lgkmcnt = (imm >> 8) & 15;
   if (vmcnt == 63 && !(w.together == 2 && lgkmcnt != 15)) return next(i);
