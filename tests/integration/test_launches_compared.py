@@ -139,3 +139,61 @@ def test_a_promise_that_a_later_launch_breaks_is_refused(tmp_path: Path) -> None
     assert (row["decision"], row["stage"]) == ("refused", "promise_guard")
     assert "same memory in launch 5" in row["reason"]
     assert found["patch"] == ""
+
+
+ROWS = """
+__global__ void NAME(const float* in, float* out, int rows, int columns) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0.0f;
+  for (int c = 0; c < columns; ++c) sum += in[row * columns + c];
+  for (int c = 0; c < columns; ++c) out[row * columns + c] = in[row * columns + c] / sum * 2.0f;
+}
+"""
+FIRST = """#include <hip/hip_runtime.h>
+void run_first(const float* in, float* out) { first<<<1, 64>>>(in, out, 64, 96); }
+"""
+SECOND = """#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <vector>
+void run_first(const float* in, float* out);
+int main() {
+  std::vector<float> x(64 * 96);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 0.5f + float(i % 7);
+  float *in, *out;
+  if (hipMalloc(&in, x.size() * 4) || hipMalloc(&out, x.size() * 4)) return 2;
+  (void)hipMemcpy(in, x.data(), x.size() * 4, hipMemcpyHostToDevice);
+  run_first(in, out);
+  second<<<1, 64>>>(out, in, 64, 96);
+  (void)hipMemcpy(x.data(), in, x.size() * 4, hipMemcpyDeviceToHost);
+  std::printf("%.4f %.4f\\n", x[0], x[96 * 63 + 5]);
+}
+"""
+
+
+@pytest.mark.slow
+def test_changes_of_two_files_are_built_and_compared_together(tmp_path: Path) -> None:
+    need_virtual_gpu()
+    for name, rest in (("first", FIRST), ("second", SECOND)):
+        head, _, tail = rest.partition("void run_first" if name == "first" else "int main")
+        word = "void run_first" if name == "first" else "int main"
+        text = head + ROWS.replace("NAME", name) + word + tail
+        (tmp_path / f"{name}.cpp").write_text(text)
+    hipcc("-O3", tmp_path / "first.cpp", tmp_path / "second.cpp", "-o", tmp_path / "app")
+    (tmp_path / "proposer.py").write_text(PROPOSER)
+    (tmp_path / "edits.json").write_text(json.dumps([["unrolled", [UNROLLED]]]))
+    done = rocm_perf(
+        "optimize", str(tmp_path / "app"), "--source", str(tmp_path / "first.cpp"), "--source",
+        str(tmp_path / "second.cpp"), "--build",
+        "rocm-perf hipcc -O3 --offload-arch=gfx942 {source} -o {output}",
+        "--device", "virtual", "--out", str(tmp_path / "runs"), "--json", "--proposer",
+        f"command:{sys.executable} {tmp_path / 'proposer.py'} {tmp_path / 'edits.json'}",
+        cwd=tmp_path, timeout=900,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "the result as a whole" in done.stderr
+    document = json.loads(done.stdout)
+    assert [row["decision"] for row in document["iterations"]] == ["accepted", "accepted"]
+    assert document["output"]["agrees"] is True
+    assert document["patch"].count("# holds for launches as seen: ") == 2
+    assert document["patch"].count("diff --git") == 2

@@ -12,8 +12,8 @@ from rocm_perf_lab.schema.optimize import Further, Withheld
 WHY_NOT_DEFAULT = (
     "unroll changes pragmas on loops only, which no result depends on; body rewrites statements "
     "and the kernel's head: sums may be added in another order, and __restrict__ and "
-    "__launch_bounds__ are promises about every caller, where only the captured launch and inputs "
-    "like it are tried"
+    "__launch_bounds__ are promises about every caller, where only the launches of one run are "
+    "known"
 )
 
 
