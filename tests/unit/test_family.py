@@ -43,8 +43,8 @@ def family(launched: tuple[str, ...], *further: Compared, **more: Any) -> Family
 class Opening:
     """Stands for a capture: the sets of which a comparison gave these results."""
 
-    def __init__(self, *results: SetResult) -> None:
-        self.results = results
+    def __init__(self, *results: SetResult, blocked: str | None = None) -> None:
+        self.results, self.blocked = results, blocked
 
     def __call__(self, seed: int) -> Any:
         raise BadInput("nothing is opened here")
@@ -52,10 +52,11 @@ class Opening:
 
 @pytest.fixture(autouse=True)
 def _no_replays(monkeypatch: pytest.MonkeyPatch) -> None:
-    def prepare(opening: Any, most: int | None = None) -> Plan:
-        return Plan((), ()) if opening.results else Plan((), (), blocked="it calls the host")
+    def prepare(opening: Any, debug: Any, brief: bool) -> Plan:
+        assert brief
+        return Plan((), (), blocked=opening.blocked)
 
-    def check(opening: Any, plan: Plan, image: bytes, seeds: Any = ()) -> CheckResult:
+    def check(opening: Any, plan: Plan, image: bytes) -> CheckResult:
         return CheckResult(opening.results)
 
     monkeypatch.setattr(result_check, "prepare", prepare)
@@ -81,7 +82,7 @@ def test_every_instance_that_changed_is_compared() -> None:
     good = SetResult("captured", True, None)
     bad = SetResult("captured", False, "3 of 64 elements differ")
     both = family((ONE, TWO), Compared(launch(TWO, 4), Opening(bad)))
-    assert both.check([ONE], built(kernel(TWO))).reason is None
+    assert both.check([ONE], built(kernel(TWO))).sets == ()
     found = both.check([ONE, TWO], built(kernel(TWO))).reason
     assert found == "launch 4 of blend<2>: captured: 3 of 64 elements differ"
     fine = family((ONE, TWO), Compared(launch(TWO, 4), Opening(good)))
@@ -89,7 +90,9 @@ def test_every_instance_that_changed_is_compared() -> None:
 
 
 def test_an_instance_of_which_nothing_can_be_compared_is_refused() -> None:
-    blocked = family((ONE, TWO), Compared(launch(TWO), Opening()))
+    nothing = family((ONE, TWO), Compared(launch(TWO), Opening()))
+    assert "nothing to compare" in str(nothing.check([ONE, TWO], built(kernel(TWO))).reason)
+    blocked = family((ONE, TWO), Compared(launch(TWO), Opening(blocked="it calls the host")))
     assert "it calls the host" in str(blocked.check([ONE, TWO], built(kernel(TWO))).reason)
     failed = family((ONE, TWO), failed={TWO: "too large"})
     assert "too large" in str(failed.check([ONE, TWO], built(kernel(TWO))).reason)

@@ -112,7 +112,8 @@ class Family:
                 continue
             image = after.code_of(each.launch.symbol).elf.data
             found = result_check.check(each.opening, each.plan, image)
-            sets += [replace(s, name=f"{each.name}: {s.name}") for s in found.sets]
+            compared = found.sets or (SetResult("captured", False, found.reason),)
+            sets += [replace(s, name=f"{each.name}: {s.name}") for s in compared]
             if found.reason:
                 return CheckResult(tuple(sets))
         seen = {self.main.symbol, *(each.launch.symbol for each in self.compared())}
