@@ -64,13 +64,19 @@ def read(folder: Path, inside: str | PurePath, most: int) -> bytes:
     return data
 
 
-def is_file(folder: Path, inside: str | PurePath) -> bool:
+def file_size(folder: Path, inside: str | PurePath) -> int | None:
+    """Of a plain file; None where there is none."""
     path = PurePath(inside)
     try:
         with _opened(folder, path.parent) as place:
-            return stat.S_ISREG(os.stat(path.name, dir_fd=place, follow_symlinks=False).st_mode)
+            found = os.stat(path.name, dir_fd=place, follow_symlinks=False)
     except OSError:
-        return False
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def is_file(folder: Path, inside: str | PurePath) -> bool:
+    return file_size(folder, inside) is not None
 
 
 def write(folder: Path, inside: str | PurePath, data: bytes) -> None:

@@ -359,6 +359,17 @@ def test_what_another_build_made_is_not_written(box: Sandbox, tmp_path: Path) ->
     assert (other / "program").read_text() == "built before"
 
 
+def test_a_program_too_large_to_be_looked_at(
+    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocm_perf_lab.optimize.build.MOST_BYTES", 1 << 20)
+    source = tmp_path / "k.cpp"
+    source.write_text("text")
+    recipe = Recipe(("truncate", "-s", "2M", "{output}"))
+    with pytest.raises(BuildFailed, match="2,097,152 bytes"):
+        Builder(recipe, box, (source,), "gfx942").build(source, "changed", box.work / "b")
+
+
 def test_it_is_this_python_that_was_confined(box: Sandbox) -> None:
     """So that a failure above is not one of starting it."""
     assert python(box, "import sys; print(sys.executable)").output.strip() == sys.executable

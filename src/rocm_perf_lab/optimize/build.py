@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.sandbox import Sandbox
 
 BUILD_LIMIT_S = 600.0
 SOURCE, OUTPUT = "{source}", "{output}"
-PROGRAM = "program"
+PROGRAM, MOST_BYTES = "program", 1 << 30
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,11 @@ class Builder:
         if not ended.ok:
             raise BuildFailed(f"the build {ended.sentence()}", ended.output)
         # From here on nothing that was proposed can write there: it may be read by its path.
-        if not beneath.is_file(box.work, PROGRAM):
+        size = beneath.file_size(box.work, PROGRAM)
+        if size is None:
             raise BuildFailed(f"the build ended well but wrote no {PROGRAM}", ended.output)
+        if size > MOST_BYTES:
+            raise BuildFailed(f"the {PROGRAM} has {size:,} bytes, over {MOST_BYTES:,}", "")
         return Built(output, code_objects(output, self.architecture), ended.output)
 
 

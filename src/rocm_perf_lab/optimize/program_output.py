@@ -187,7 +187,7 @@ def run(box: Sandbox, program: Path, arguments: Sequence[str], device: str) -> R
         with _opened(work) as place_of:
             for stream in _STREAMS:
                 parts[stream] = _without_ours(_content(stream, place_of))
-    except OSError as error:
+    except (OSError, RecursionError) as error:  # folders may be nested without end
         raise BadInput(f"what the program wrote cannot be read: {error}"[:300]) from None
     finally:
         beneath.remove(box.work, _WORK)
