@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 
 import pytest
 from hypothesis import settings
 
-from support import compilers
+from support import compilers, hip_build
 
 # Before numpy: its matrices here are small, and a second thread of its algebra only spins.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -36,6 +37,13 @@ def pytest_configure(config: pytest.Config) -> None:
         if found is None:
             pytest.exit("the machine has no clang for HIP: nothing to run again", returncode=0)
         os.environ["ROCM_PERF_TOOLCHAIN"] = found
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        folder = tempfile.TemporaryDirectory(prefix="rocm-perf-test-builds-")
+        os.environ[hip_build.SHARED] = folder.name
+        session.config.add_cleanup(folder.cleanup)
 
 
 def pytest_report_header() -> list[str]:

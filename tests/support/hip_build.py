@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +17,7 @@ from rocm_perf_lab.errors import MissingTool
 from support.cli import rocm_perf
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+SHARED = "ROCM_PERF_TEST_BUILDS"  # a folder that the workers of a run have in common
 
 
 def need_compiler() -> None:
@@ -34,10 +38,43 @@ def need_virtual_gpu() -> None:
 def hipcc(
     *args: str | Path, cwd: Path | None = None, code: int = 0
 ) -> subprocess.CompletedProcess[str]:
-    """`rocm-perf hipcc`, as a user calls it."""
-    done = rocm_perf("hipcc", *args, cwd=cwd, timeout=300)
-    assert done.returncode == code, f"hipcc {args}: {done.returncode}\n{done.stdout}{done.stderr}"
+    """`rocm-perf hipcc`, as a user calls it. What is made of the repository's own files alone is
+    made once in a run of the tests, for all that want it."""
+    words = [str(word) for word in args]
+    made = None if cwd or code else _made_once(words)
+    if made is None:
+        return _compiled(words, cwd, code)
+    at = words.index("-o") + 1
+    with made.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            words[at], target = str(made), words[at]
+            done = _compiled(words, cwd, code)
+            words[at] = target
+        else:
+            done = subprocess.CompletedProcess(words, 0, "", "")
+    shutil.copy2(made, words[at])
     return done
+
+
+def _compiled(words: list[str], cwd: Path | None, code: int) -> subprocess.CompletedProcess[str]:
+    done = rocm_perf("hipcc", *words, cwd=cwd, timeout=300)
+    assert done.returncode == code, f"hipcc {words}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done
+
+
+def _made_once(words: list[str]) -> Path | None:
+    """Where the file that these words make is shared; None: it depends on what a test wrote."""
+    if "-o" not in words or SHARED not in os.environ:
+        return None
+    at = words.index("-o")
+    rest = words[:at] + words[at + 2 :]
+    own = [word for word in rest if os.sep in word]
+    if not own or not all(Path(w.removeprefix("-I")).is_relative_to(REPOSITORY) for w in own):
+        return None
+    told = [os.environ.get(n, "") for n in ("ROCM_PERF_TOOLCHAIN", "ROCM_PERF_DEVICE_LIB", "PATH")]
+    name = hashlib.sha256("\0".join([*rest, *told]).encode()).hexdigest()[:24]
+    return Path(os.environ[SHARED]) / name
 
 
 def build(folder: Path, text: str, flags: Sequence[str] = (), name: str = "program") -> Path:
