@@ -17,9 +17,9 @@ PROGRAMS = Path(__file__).parent / "programs"
 UNROLLED = ("for (int c", "#pragma unroll 8\n  for (int c")
 # Title -> (edits of the kernel's text, the stage that refuses it, words of the reason).
 WRONG: dict[str, tuple[list[tuple[str, str]], str, str]] = {
-    "hard-coded columns": ([UNROLLED, ("c < columns", "c < 96")], "result_check", "launch"),
-    "hard-coded rows": ([UNROLLED, ("row >= rows", "row >= 256")], "result_check", "launch"),
-    "a dropped scalar": ([UNROLLED, ("sum * factor", "sum * 0.5f")], "result_check", "launch 4"),
+    "hard-coded columns": ([UNROLLED, ("c < columns", "c < 96")], "result_check", "elements"),
+    "hard-coded rows": ([UNROLLED, ("row >= rows", "row >= 256")], "result_check", "elements"),
+    "a dropped scalar": ([UNROLLED, ("sum * factor", "sum * 0.5f")], "result_check", "elements"),
     "a sibling that breaks": (
         [UNROLLED, ("sum * factor", "(STEP == 2 ? 0.0f : sum * factor)")],
         "result_check",
