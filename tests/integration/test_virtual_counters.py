@@ -179,6 +179,12 @@ def test_lds_conflicts_are_those_measured_for_each_stride(probe: Path, kernels: 
     assert conflicts == [0, 128, 384, 896, 1920, 3968]
 
 
+def test_a_wave_reads_sixteen_bytes_a_lane_every_twenty_cycles(probe: Path, kernels: Path) -> None:
+    _, once, twice = profile(probe, kernels, "lds_wide", "100", MODEL_PROBE_COUNTERS="0")
+    # The last one's latency and the loop's branch beside them.
+    assert 7 * 20 + 48 < (twice.cycles - once.cycles) / 100 < 7 * 20 + 120
+
+
 def test_an_fma_chain_keeps_the_vector_units_busy(probe: Path, kernels: Path) -> None:
     (d,) = profile(probe, kernels, "fma", "64", "1216")
     assert d.counters["SQ_ACTIVE_INST_VALU"] / (d.cycles * CUS) > 0.6

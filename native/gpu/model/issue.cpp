@@ -300,9 +300,9 @@ inline ComputeUnit::Issue ComputeUnit::lds_access(const Step& step) {
     counts.lds_atomic_returns += header.atomic;
   }
   const uint64_t conflicts = header.lds_conflicts * uint64_t(parameters_.lds_conflict_millicycles) / 1000;
-  lds_issue_[wave.simd] = issue + std::max<uint64_t>(parameters_.lds_instruction_cycles,
-                                                     header.lds_conflicts ? parameters_.lds_instruction_base + conflicts
-                                                                          : header.lds_passes * uint64_t{4});
+  const uint64_t wider = parameters_.lds_pass_cycles * (header.lds_passes - std::min<uint64_t>(2, header.lds_passes));
+  lds_issue_[wave.simd] = issue + std::max<uint64_t>(parameters_.lds_instruction_cycles + wider,
+                                                     parameters_.lds_instruction_base + conflicts);
   const uint64_t begin = std::max(issue, lds_free_);
   lds_free_ = begin + header.lds_passes + conflicts;
   const uint64_t done = begin + until_wait(parameters_.lds_latency) + header.lds_passes -

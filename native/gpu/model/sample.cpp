@@ -10,7 +10,7 @@ constexpr uint64_t kWindows = 8;       // made at first; between half of them an
 constexpr uint64_t kParts = 4096;      // of a dispatch whose instructions are kept apart
 constexpr double kWarmUp = 0.5;        // of a window: caches still hold what another window left
 constexpr size_t kFewest = 8;          // workgroups that say something of their window
-constexpr double kLong = 3;            // times the usual wave: it may outlast the rest
+constexpr double kLong = 2;            // times the usual wave: it may outlast the rest
 // What one XCD standing for all, and windows beside chance, cost: found by benchmarks/sampling_error.py.
 constexpr double kXccError = 0.03, kWindowError = 0.03;
 

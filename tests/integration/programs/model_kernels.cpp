@@ -35,6 +35,22 @@ __global__ void __launch_bounds__(64) lds_read(unsigned* out, unsigned stride) {
   out[threadIdx.x] = value;
 }
 
+// One wave: n times eight reads of sixteen bytes without a conflict, then a wait for them.
+__global__ void __launch_bounds__(64) lds_wide(float4* out, int n) {
+  __shared__ float4 words[64];
+  auto* local = (__attribute__((address_space(3))) float4*)words;
+  const unsigned at = (unsigned)(size_t)(local + threadIdx.x);
+  words[threadIdx.x] = {};
+  __syncthreads();
+  for (int i = 0; i < n; ++i)
+    asm volatile(
+        "ds_read_b128 v[32:35], %0\n\tds_read_b128 v[32:35], %0\n\tds_read_b128 v[32:35], %0\n\t"
+        "ds_read_b128 v[32:35], %0\n\tds_read_b128 v[32:35], %0\n\tds_read_b128 v[32:35], %0\n\t"
+        "ds_read_b128 v[32:35], %0\n\tds_read_b128 v[32:35], %0\n\ts_waitcnt lgkmcnt(0)" ::"v"(at)
+        : "v32", "v33", "v34", "v35", "memory");
+  out[threadIdx.x] = words[threadIdx.x];
+}
+
 __global__ void strided_lds(unsigned* out, int n) {
   __shared__ unsigned words[2048];
   auto* local = (__attribute__((address_space(3))) unsigned*)words;
@@ -120,6 +136,8 @@ int main(int argc, char** argv) {
     fma_chain<<<blocks, 256>>>(f, int(n));
   } else if (is("lds_read")) {
     for (unsigned stride = 4; stride <= 128; stride *= 2) lds_read<<<1, 64>>>(u, stride);
+  } else if (is("lds_wide")) {
+    for (int times : {1, 1, 2}) lds_wide<<<1, 64>>>(reinterpret_cast<float4*>(f), int(n) * times);
   } else if (is("strided_lds")) {
     strided_lds<<<blocks, 256>>>(u, int(n));
   } else if (is("big_lds")) {
