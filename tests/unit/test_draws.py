@@ -63,7 +63,7 @@ def test_every_draw_gives_other_numbers_and_mostly_finite_ones(draw: str, name: 
     numbers = values(new, kind)
     assert len(numbers) == 4096
     assert (new != old).any()
-    assert np.isfinite(numbers).mean() > 0.95
+    assert np.isfinite(numbers).mean() > 0.9
 
 
 @given(st.sampled_from(["f64", "f32", "f16", "bf16"]), st.integers(0, 2**16))

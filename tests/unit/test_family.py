@@ -14,7 +14,7 @@ from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import result_check
 from rocm_perf_lab.optimize.build import Built
-from rocm_perf_lab.optimize.family import Compared, Family
+from rocm_perf_lab.optimize.family import Compared, Family, most_crowded
 from rocm_perf_lab.optimize.result_check import CheckResult, Plan, SetResult
 from rocm_perf_lab.replay.launches import Launch, Launches
 
@@ -52,7 +52,7 @@ class Opening:
 
 @pytest.fixture(autouse=True)
 def _no_replays(monkeypatch: pytest.MonkeyPatch) -> None:
-    def prepare(opening: Any, debug: Any, brief: bool) -> Plan:
+    def prepare(opening: Any, debug: Any, brief: bool, orders: bool) -> Plan:
         assert brief
         return Plan((), (), blocked=opening.blocked)
 
@@ -102,3 +102,15 @@ def test_the_limit_says_what_was_seen_and_what_was_not_compared() -> None:
     text = family((ONE, TWO)).limit()
     assert "blend<1>, different launches: 2; compared: 1; " in text
     assert "1 of 2 instances of the template" in text
+
+
+def test_orders_are_tried_where_there_is_more_to_put_in_order_than_in_the_main_launch() -> None:
+    def shaped(symbol: str, groups: int, threads: int) -> Launch:
+        return Launch(symbol, 0, 1, (groups * threads, 1, 1), (threads, 1, 1), 0, b"")
+
+    main = shaped(ONE, 3, 64)
+    few = [shaped(ONE, 2, 64), shaped(ONE, 3, 64)]
+    assert most_crowded(few, main) == set()
+    assert most_crowded([*few, shaped(ONE, 8, 64), shaped(ONE, 1, 256)], main) == {2, 3}
+    assert most_crowded([*few, shaped(ONE, 8, 128), shaped(ONE, 9, 64)], main) == {2, 3}
+    assert most_crowded([*few, shaped(TWO, 1, 64)], main) == {2}

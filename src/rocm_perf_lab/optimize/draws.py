@@ -73,14 +73,25 @@ def _magnitudes(rng: Rng, captured: Numbers, place: Place) -> Numbers:
 
 
 def _special(rng: Rng, captured: Numbers, place: Place) -> Numbers:
-    """The same range with zeros, infinities, NaNs, denormals and large values strewn in."""
+    """The same range with zeros, infinities, NaNs, denormals and large values strewn in; rarely, or
+    every sum would be NaN and equal to every other."""
     drawn = _same_range(rng, captured, place)
-    large, small = _LARGE[place.kind.name], _SMALL[place.kind.name]
-    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, large, -large, small, -small])
-    # Rarely, or every result would be NaN and equal to every other.
     places = np.flatnonzero(rng.random(len(drawn)) < min(1 / 64, 64 / max(len(drawn), 1)))
-    drawn[places] = rng.choice(special, len(places))
+    drawn[places] = rng.choice(_specials(place), len(places))
     return drawn
+
+
+def _many_special(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """So many, in turn, that whatever part of a buffer is read holds each kind."""
+    drawn = _same_range(rng, captured, place)
+    places, special = np.flatnonzero(rng.random(len(drawn)) < 1 / 4), _specials(place)
+    drawn[places] = special[np.arange(len(places)) % len(special)]
+    return drawn
+
+
+def _specials(place: Place) -> Numbers:
+    large, small = _LARGE[place.kind.name], _SMALL[place.kind.name]
+    return np.array([0.0, -0.0, np.inf, -np.inf, np.nan, large, -large, small, -small])
 
 
 def _zeros_and_ones(rng: Rng, captured: Numbers, place: Place) -> Numbers:
@@ -103,10 +114,12 @@ def _one_value(rng: Rng, captured: Numbers, place: Place) -> Numbers:
     return np.full(len(captured), rng.uniform(*_range(captured)))
 
 
+MANY_SPECIAL = "many special values"
 FLOATS: Mapping[str, Draw] = {
     "another seed": _same_range,
     "other magnitudes": _magnitudes,
     "special values": _special,
+    MANY_SPECIAL: _many_special,
     "zeros and ones": _zeros_and_ones,
     "large edges": _large_edges,
     "one value": _one_value,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,7 @@ class Compared:
     launch: Launch
     opening: Callable[[int], ReplaySession]
     debug: Debug = no_debug
+    orders: bool = False  # whether other orders of workgroups and waves are tried on it
 
     @property
     def name(self) -> str:
@@ -51,7 +53,7 @@ class Compared:
     @functools.cached_property
     def plan(self) -> Plan:
         try:
-            return result_check.prepare(self.opening, self.debug, brief=True)
+            return result_check.prepare(self.opening, self.debug, True, self.orders)
         except PerfLabError as error:
             return Plan((), (), blocked=error.message)
 
@@ -171,7 +173,33 @@ def make_family(
     for path in sorted(folder.iterdir()) if folder.exists() else []:
         with open_capture(path, tell=tell) as opened:
             further.append(Compared(launch_of(opened), opens(path), debug))
+    crowded = most_crowded([each.launch for each in further], main)
+    further = [replace(each, orders=at in crowded) for at, each in enumerate(further)]
     return Family(kernels, Launches(ours, recorded.complete), main, tuple(further), failed)
+
+
+def most_crowded(launches: Sequence[Launch], main: Launch) -> set[int]:
+    """Which launches have most threads in a workgroup, and which most workgroups, of each instance
+    and beyond the main launch, on which orders are tried anyway: a race may need a second wave."""
+    found: set[int] = set()
+    for symbol in {launch.symbol for launch in launches}:
+        for size in (_threads, _groups):
+            least = size(main) if symbol == main.symbol else 0
+            mine = [(size(each), -at) for at, each in enumerate(launches) if each.symbol == symbol]
+            most, at = max(mine)
+            if most > least:
+                found.add(-at)
+    return found
+
+
+def _threads(launch: Launch) -> int:
+    return math.prod(launch.block)
+
+
+def _groups(launch: Launch) -> int:
+    return math.prod(
+        -(-grid // block) for grid, block in zip(launch.grid, launch.block, strict=True)
+    )
 
 
 def _capture(

@@ -64,10 +64,15 @@ class Plan:
         return [*found, *self.remarks]
 
 
-def make_plan(open_session: OpenSession, debug: Debug = no_debug, brief: bool = False) -> Plan:
+def make_plan(
+    open_session: OpenSession,
+    debug: Debug = no_debug,
+    brief: bool = False,
+    orders: bool = True,
+) -> Plan:
     with ExitStack() as stack:
         maker = _Maker(open_session, stack, debug)
-        return maker.plan(brief)
+        return maker.plan(brief, orders)
 
 
 @dataclass
@@ -85,7 +90,7 @@ class _Maker:
             self.trials[seed] = self.stack.enter_context(Trial(self.open_session, seed, self.run_s))
         return self.trials[seed]
 
-    def plan(self, brief: bool) -> Plan:
+    def plan(self, brief: bool, ordered: bool) -> Plan:
         first = self.trial(0)
         subject = Subject(read_layout(first.session.capture, self.debug))
         ran = first.session.run([ORIGINAL], compare=False)
@@ -106,8 +111,10 @@ class _Maker:
             subject = self._tamed(replace(subject, modes=self._modes(subject)))
             sets = [*self._usable(subject, self._sets(subject))]
             sets += self._usable(subject, self._sizes(subject))
-            orders, remarks = self._orders(subject, sets)
-            remarks += self._kept(subject)
+            remarks = self._kept(subject)
+        if ordered:
+            orders, differing = self._orders(subject, sets)
+            remarks += differing
         sets = [s for s in sets if s.name not in self.left_out]
         names = tuple(b.name for b in subject.layout.buffers if b.address in subject.outputs)
         found = Plan(tuple(sets), names, self.left_out, None, self.run_s, subject, orders, remarks)
@@ -147,7 +154,7 @@ class _Maker:
             why = self._stands(subject, inputs)
             if why is None:
                 yield inputs
-            else:
+            elif inputs.name != draws.MANY_SPECIAL:  # of which sums and products are all NaN
                 self.left_out[inputs.name] = why
 
     def _sets(self, subject: Subject) -> list[InputSet]:

@@ -36,10 +36,15 @@ class CheckResult:
         return bool(self.sets) and all(s.exact for s in self.sets)
 
 
-def prepare(open_session: OpenSession, debug: Debug = no_debug, brief: bool = False) -> Plan:
-    """Find out what the kernel reads and writes, and which input sets the original stands. `brief`:
-    as captured, poisoned, and one other, in the order they come."""
-    return make_plan(open_session, debug, brief)
+def prepare(
+    open_session: OpenSession,
+    debug: Debug = no_debug,
+    brief: bool = False,
+    orders: bool = True,
+) -> Plan:
+    """Find out what the kernel reads and writes, which input sets the original stands (`brief`: of
+    the first few), and in which other orders of workgroups and waves."""
+    return make_plan(open_session, debug, brief, orders)
 
 
 def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:
