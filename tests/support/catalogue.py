@@ -28,6 +28,8 @@ else:
 TESTS = Path(__file__).parents[1]
 PROGRAMS = TESTS / "integration" / "programs"
 TARGET = PROGRAMS / "optimize_target.cpp"
+# All that must not be accepted and is an edit of the target's source.
+HOSTILE = ("text.toml", "body.toml", "pointers.toml", "bounds.toml", "results.toml")
 
 
 @dataclass(frozen=True)

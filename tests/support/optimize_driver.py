@@ -1,4 +1,5 @@
-"""`rocm-perf` with one more proposer, `unrolls`: unrolls every loop by hand-picked factors.
+"""`rocm-perf` with two more proposers: `unrolls` unrolls every loop by hand-picked factors,
+`catalogue` has every hostile or wrong proposal that is made of whole sources.
 
 Run as a program, so that tests can kill it.
 """
@@ -13,6 +14,7 @@ from unittest import mock
 from rocm_perf_lab.cli import main as cli
 from rocm_perf_lab.optimize.proposal import Context, Proposal
 from rocm_perf_lab.optimize.proposers import GROUP
+from support.catalogue import HOSTILE, entries
 
 WRONG = "leave half of it out"
 
@@ -39,9 +41,28 @@ class Unrolls:
         return None
 
 
+class Catalogue:
+    """What belongs to the policy, all of it at once."""
+
+    name = "catalogue"
+
+    def propose(self, context: Context) -> Iterator[Proposal]:
+        for entry in entries(*HOSTILE):
+            if entry.policy == context.policy:
+                yield Proposal(entry.source, entry.name, "", context.policy, self.name)
+
+    def repair(
+        self, context: Context, failed: Proposal, diagnostics: str, round_number: int
+    ) -> Proposal | None:
+        return None
+
+
 def main() -> None:
-    ours = EntryPoint("unrolls", f"{Unrolls.__module__}:{Unrolls.__name__}", GROUP)
-    with mock.patch("importlib.metadata.entry_points", lambda group: [ours]):
+    ours = [
+        EntryPoint(made.name, f"{made.__module__}:{made.__name__}", GROUP)
+        for made in (Unrolls, Catalogue)
+    ]
+    with mock.patch("importlib.metadata.entry_points", lambda group: ours):
         cli.main()
 
 
