@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.lexer import CLOSE, OPEN, Token, bracket_end, statem
 
 TYPES = ("float", "double", "int", "unsigned", "long", "bool", "auto", "const", "return")
 NARROWER = {
-    "float": "_Float16", "double": "float", "int": "signed char", "unsigned": "unsigned short",
+    "float": "int", "double": "float", "int": "signed char", "unsigned": "unsigned short",
 }  # fmt: skip
 ZEROS = {"0": "1", "0u": "1u", "0.0f": "1.0f", "0.0": "1.0", "INFINITY": "0.0f"}
 PRODUCTS = ("*", "/", "%")

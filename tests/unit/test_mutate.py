@@ -31,7 +31,7 @@ EDITS = [
     ("swap operands", "a * x[k] - x[i] / a", "(x[i] / a) - (a * x[k])"),
     ("shift an index", "x[k]", "x[k + 1]"),
     ("remove a barrier", "  __syncthreads();", "  "),
-    ("narrow a type", "float sum", "_Float16 sum"),
+    ("narrow a type", "float sum", "int sum"),
     ("shift a comparison", "k < n", "k <= n"),
     ("exchange an operator", "a * x[k]", "a + x[k]"),
     ("hard code an argument", "a * x[k]", "2.5f * x[k]"),

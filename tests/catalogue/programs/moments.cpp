@@ -1,15 +1,16 @@
-// Mean and variance of rows in double precision, kept in memory.
+// Mean and variance of rows in double precision, added up in memory.
 #include "buffers.h"
 
 __global__ void moments(const double* in, double* mean, double* variance, int rows, int columns) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
-  mean[row] = 0.0;
-  for (int c = 0; c < columns; ++c) mean[row] += in[row * columns + c] / columns;
-  variance[row] = 0.0;
+  volatile double *m = mean + row, *v = variance + row;
+  *m = 0.0;
+  for (int c = 0; c < columns; ++c) *m = *m + in[row * columns + c] / columns;
+  *v = 0.0;
   for (int c = 0; c < columns; ++c) {
-    double d = in[row * columns + c] - mean[row];
-    variance[row] += d * d / columns;
+    double d = in[row * columns + c] - *m;
+    *v = *v + d * d / columns;
   }
 }
 
