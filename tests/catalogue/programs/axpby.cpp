@@ -17,7 +17,7 @@ int main() {
   float* y = upload(pattern<float>(n, 503, 0.5f, 7.0f));
   axpby<<<4, 64>>>(2.5f, x, 0.75f, y, n);
   print_sum("axpby", download(y, n));
-  axpby<<<2, 128>>>(-1.0f, x + 1, 3.0f, y + 2, 5000);
+  axpby<<<3, 128>>>(-1.0f, x + 1, 3.0f, y + 2, 5000);
   must(hipDeviceSynchronize());
   print_sum("axpby", download(y, n));
 }

@@ -15,7 +15,7 @@ int main() {
   std::vector<float> x = pattern<float>(n, 1009, 0.25f, -3.0f);
   float *in = upload(x), *out = upload(std::vector<float>(n, 0.0f));
   copy<<<4, 64>>>(in, out, n);
-  copy<<<2, 128>>>(in + 3, out + 1, 5000);
+  copy<<<3, 128>>>(in + 3, out + 1, 5000);
   must(hipDeviceSynchronize());
   print_sum("copy", download(out, n));
 }

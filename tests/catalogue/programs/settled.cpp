@@ -16,8 +16,10 @@ int main() {
     for (int r = 0; r < rounds; ++r) y[i] += x[(i + r) % n];
   }
   int *in = upload(x), *out = upload(y);
+  int* other = upload(std::vector<int>(n, 0));
+  settled<<<8, 128>>>(in, other, 1000, 7);
   settled<<<32, 64>>>(in, out, n, rounds);
-  settled<<<8, 128>>>(in, out, 1000, 7);
   must(hipDeviceSynchronize());
+  print_sum("settled", download(other, n));
   print_sum("settled", download(out, n));
 }

@@ -10,7 +10,7 @@ __global__ void total(const int* x, unsigned long long* sum, int n) {
 
 int main() {
   const int n = 8190;
-  std::vector<int> x = pattern<int>(n, 1021, 3, 0);
+  std::vector<int> x = pattern<int>(n, 1021, 2000003, 0);
   int* in = upload(x);
   unsigned long long* sums = upload(std::vector<unsigned long long>(2, 5));
   total<<<8, 256>>>(in, sums, n);
