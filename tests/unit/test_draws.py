@@ -99,3 +99,12 @@ def test_smaller_sizes_are_smaller_and_one_divides_as_the_size_did(size: int) ->
 def test_what_is_no_size_has_no_smaller_one() -> None:
     assert draws.smaller(0) == draws.smaller(-5) == ()
     assert draws.smaller(1) == (0,)
+
+
+def test_a_share_of_the_elements_is_taken_whole_and_one_at_least() -> None:
+    old, new = np.zeros(4000, np.uint8), np.full(4000, 7, np.uint8)
+    for share, most in ((1 / 8, 250), (0.0, 1)):
+        found = draws.mixed(np.random.default_rng(5), old, new, 4, share).reshape(-1, 4)
+        changed = (found == 7).all(axis=1)
+        assert ((found == 0).all(axis=1) | changed).all()
+        assert 1 <= changed.sum() <= most

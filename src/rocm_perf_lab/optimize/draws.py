@@ -136,6 +136,14 @@ def edges(count: int, strides: Iterable[int]) -> npt.NDArray[np.int64]:
     return np.unique(around[(around >= 0) & (around < count)])
 
 
+def mixed(rng: Rng, old: Bytes, new: Bytes, size: int, share: float) -> Bytes:
+    """The old elements, each of `size` bytes, but for a share of them, and for one at least."""
+    count = len(old) // size
+    taken = rng.random(count) < share
+    taken[rng.integers(count)] = True
+    return np.where(np.repeat(taken, size), new, old)
+
+
 def nudged(rng: Rng, data: Bytes, kind: ElementType) -> Bytes:
     """Each number one step up or down; zeros, infinities and NaNs as they are."""
     bits = data.view(f"<u{kind.size}").copy()

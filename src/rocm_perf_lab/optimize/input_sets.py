@@ -66,6 +66,7 @@ class InputSet:
     guard: int = GUARD
     arguments: tuple[tuple[int, bytes], ...] = ()  # (offset in the block, bytes)
     sizes: bool = False  # whole numbers among the arguments are smaller: less may be written
+    share: float = 1.0  # of the elements that are drawn; the others stay as captured
 
     @property
     def drawn(self) -> bool:
@@ -134,7 +135,11 @@ def _drawn(
             new = draws.drawn_floats(rng, old, inputs.floats, where)
         elif not floating and inputs.integers:
             mode = subject.modes.get((buffer.address, leaf.offset), "kept")
+            if inputs.share < 1 and mode != "drawn":
+                continue  # some of an order are none
             new = draws.drawn_integers(rng, old, mode, as_integer(leaf).type, leaf.boolean)
+        if new is not old and inputs.share < 1:
+            new = draws.mixed(rng, old, new, leaf.type.size, inputs.share)
         if floating and nudge is not None and leaf.type == nudge.kind:
             new = draws.nudged(np.random.default_rng([nudge.seed, *seed]), new, leaf.type)
         if new is not old:
@@ -213,6 +218,11 @@ def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
         # Nothing may be changed but what must not matter: stale memory and its surroundings.
         for byte in STALE:
             yield InputSet(f"captured, stale memory {byte:#04x}", None, False, byte, byte ^ 0xFF)
+    if floats or integers:
+        # What knows the captured values by some of them has to see the others change.
+        for name, share in (("a few values", 1 / 256), ("an eighth", 1 / 8)):
+            how = "another seed" if floats else None
+            yield InputSet(f"captured but for {name}", how, integers, POISON, GUARD, share=share)
 
 
 def of_size(
