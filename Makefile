@@ -13,7 +13,7 @@ CXX_FILES := find native -name '*.cpp' -o -name '*.h' -o -name '*.c'
 setup: native
 
 $(STAMP): pyproject.toml requirements/test.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || PATH="$${ROCM_PERF_MACHINE_PATH:-$$PATH}" $(PYTHON) -m venv $(VENV)
 ifeq ($(LOCKED),yes)
 	$(PIP) --require-hashes -r requirements/test.txt
 	$(PIP) --no-deps --no-build-isolation -e .
