@@ -46,6 +46,11 @@ class Toolchain:
     host_flags: tuple[str, ...] = ()  # put before the user's own, host and device side
     environment: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def own_libcxx(self) -> bool:
+        """Whether the host side is compiled and linked by ziglang, with the libc++ it brings."""
+        return self.kind == "ziglang" and self.link[0] == self.clang[0]
+
 
 def virtual_dir() -> Path:
     return Path(__file__).resolve().parent.parent / "virtual"
@@ -169,7 +174,8 @@ def _from_ziglang() -> Toolchain | None:
         link: tuple[str, ...] = (gxx,)
     else:
         flags = ["-nostdinc", *_zig_flags(str(zig))]
-        link = (str(zig), "c++", "-target", HOST_TARGET)
+        # The virtual GPU's libraries may need a newer glibc than zig links for: the machine has it.
+        link = (str(zig), "c++", "-target", HOST_TARGET, "-Wl,--allow-shlib-undefined")
     return Toolchain(
         kind="ziglang",
         clang=clang,

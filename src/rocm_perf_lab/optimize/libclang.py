@@ -24,6 +24,7 @@ from rocm_perf_lab.device.toolchain import (
     device_flags,
     find_toolchain,
     header_flags,
+    include_dir,
     real_hipcc,
 )
 from rocm_perf_lab.device.toolchain_args import parse as parse_hipcc
@@ -98,6 +99,9 @@ def arguments(flags: Sequence[str], architecture: str, side: Side) -> list[str]:
     command = parse_hipcc(list(flags))
     compiler = _compiler()
     words = ["-resource-dir", compiler.resource_dir] if compiler.resource_dir else []
+    if compiler.toolchain is not None and compiler.toolchain.own_libcxx:
+        # Before everything else: ziglang's headers are newer than libclang.
+        words += ["-include", str(include_dir() / "__rocm_perf_older_parser.h")]
     if compiler.toolchain is None:
         view = "--offload-device-only" if side == "device" else "--offload-host-only"
         words += ["-x", "hip", view, f"--offload-arch={architecture}", "-nogpulib"]
