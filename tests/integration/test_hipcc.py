@@ -14,7 +14,6 @@ import pytest
 import rocm_perf_lab as rpl
 from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.device.toolchain import real_hipcc
-from support import machine
 from support.cli import complaint, rocm_perf
 from support.hip_build import REPOSITORY, build, hipcc, need_compiler, need_virtual_gpu, run
 
@@ -431,8 +430,9 @@ def test_a_cmake_project_finds_hip(
     need_virtual_gpu()
     if shutil.which("cmake") is None:
         pytest.skip("no cmake")
-    gxx = machine.which("g++")
-    if way.startswith("g++") and gxx is None:
+    if shutil.which("c++") is None:
+        pytest.skip("CMake would find no C++ compiler")
+    if way.startswith("g++") and shutil.which("g++") is None:
         pytest.skip("no g++")
     shims = Path(hipcc("--print-shim-dir").stdout.strip())
     for name, text in (HOST_SOURCES if way.startswith("g++") else CMAKE_SOURCES).items():
@@ -443,7 +443,7 @@ def test_a_cmake_project_finds_hip(
         "target_include_directories(app PRIVATE include)\n"
     )
     if way.startswith("g++"):
-        monkeypatch.setenv("CXX", str(gxx))
+        monkeypatch.setenv("CXX", "g++")
         monkeypatch.setenv("CMAKE_PREFIX_PATH", str(shims.parent))
     path = f"{shims}:{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "HIP_PATH": str(shims.parent)}
