@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.optimize.sandbox import Ended, Kind, Limits, Sandbox
+from support import machine
 
 SMALL = Limits(
     wall_s=30, processes=40, memory_bytes=400 << 20, output_bytes=1 << 20, disk_bytes=96 << 20
@@ -32,8 +33,10 @@ def works(kind: Kind, namespaces: bool) -> bool:
 
 
 @pytest.fixture(params=list(MECHANISMS))
-def box(request: pytest.FixtureRequest, tmp_path: Path) -> Sandbox:
+def box(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     kind, namespaces = MECHANISMS[request.param]
+    # The tests' own folder of programs is not among those that a sandbox shows.
+    monkeypatch.setenv("PATH", os.environ.get(machine.SHOWN, os.environ["PATH"]))
     if not works(kind, namespaces):
         pytest.skip(f"{kind} does not work on this machine")
     work = tmp_path / "work"
