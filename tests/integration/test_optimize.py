@@ -163,7 +163,6 @@ def test_the_ledger_tells_what_was_tried_and_holds(
     assert "was changed" in ledger("verify", str(changed), code=3).stderr
 
 
-@pytest.mark.slow  # in some folders the same source is compiled to other bytes: not yet understood
 def test_a_bundle_is_confirmed(finished: tuple[Path, dict[str, Any]]) -> None:
     place, _ = finished
     said = ledger("verify", str(place / "proof")).stdout

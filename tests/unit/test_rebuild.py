@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.codeobject.elf import Elf
 from rocm_perf_lab.codeobject.kernels import read_code_object
-from rocm_perf_lab.codeobject.loaded import compiler, loaded, unit_id
+from rocm_perf_lab.codeobject.loaded import compiler, loaded, unit_hash, unit_like
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize.included import own_files
 from rocm_perf_lab.optimize.rebuild import Unchecked, _Tree, recipe_here
@@ -101,19 +102,26 @@ __global__ void k(int* out, int n) { out[threadIdx.x] = n * FACTOR + shown; }
 """
 
 
-def test_what_is_loaded_does_not_depend_on_where_it_was_compiled(tmp_path: Path) -> None:
+@pytest.mark.parametrize("digits", [16, 15, 14])
+def test_what_is_loaded_does_not_depend_on_where_it_was_compiled(
+    tmp_path: Path, digits: int
+) -> None:
     need_virtual_gpu()
-    images = []
-    for place, factor in (("a", 2), ("quite/another", 2), ("third", 3)):
+
+    def compiled(place: str, unit: str, factor: int = 2) -> Elf:
         folder = tmp_path / place
         folder.mkdir(parents=True)
         (folder / "k.cpp").write_text(SOURCE)
         hipcc("-O2", "-g", "--genco", "--no-gpu-bundle-output", f"-DFACTOR={factor}",
-              folder / "k.cpp", "-o", folder / "k.hsaco")  # fmt: skip
-        images.append(read_code_object((folder / "k.hsaco").read_bytes()).elf)
-    first, moved, other = images
+              f"-cuid={unit}", folder / "k.cpp", "-o", folder / "k.hsaco")  # fmt: skip
+        return read_code_object((folder / "k.hsaco").read_bytes()).elf
+
+    numbers = (f"unit {n}" for n in range(1 << 16))
+    first = compiled("a", next(u for u in numbers if len(unit_hash(u)) == digits))
+    unit = unit_like(first)
+    assert unit is not None
+    moved = compiled("quite/another", unit)
     assert first.data != moved.data
-    assert unit_id(first) != unit_id(moved)
     assert loaded(first) == loaded(moved)
     assert compiler(first) == compiler(moved) != ""
-    assert loaded(first) != loaded(other)
+    assert loaded(first) != loaded(compiled("third", unit, factor=3))

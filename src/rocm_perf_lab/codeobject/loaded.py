@@ -6,11 +6,13 @@ information are not loaded, and the id of the translation unit is a hash of its 
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from rocm_perf_lab.codeobject.elf import PT_LOAD, Elf
 
 _UNIT = re.compile(r"__hip_cuid_[0-9a-f]+")
+_MOST_IDS = 1 << 20  # a hash of eleven digits or more is among them
 # Tables of names: order and hashes depend on the unit's id, so what they say is compared instead.
 _NAMES = (".dynsym", ".dynstr", ".hash", ".gnu.hash", ".note.gnu.build-id")
 # Of the ELF header: where the sections' table lies, and what is in it.
@@ -44,8 +46,21 @@ def compiler(elf: Elf) -> str:
     return ", ".join(word.decode("utf-8", "replace") for word in words if word)
 
 
-def unit_id(elf: Elf) -> str | None:
-    """The id of the one translation unit it was compiled from; None: none, or several."""
+def unit_like(elf: Elf) -> str | None:
+    """An id to compile with, so that the unit's symbol is as long as in `elf`; None: there is none.
+
+    Clang names the symbol by a hash of the id without its leading noughts, and where things lie
+    behind the tables of names depends on their length.
+    """
     names = [_UNIT.fullmatch(s.name) for s in elf.dynamic_symbols()]
-    found = [match[0].removeprefix("__hip_cuid_") for match in names if match]
-    return found[0] if len(found) == 1 else None
+    lengths = [len(match[0]) - len("__hip_cuid_") for match in names if match]
+    if len(lengths) != 1:
+        return None
+    ids = (f"{number:x}" for number in range(_MOST_IDS))
+    return next((unit for unit in ids if len(unit_hash(unit)) == lengths[0]), None)
+
+
+def unit_hash(unit: str) -> str:
+    """As clang writes it: the first half of the id's MD5, read as a number."""
+    digest = hashlib.md5(unit.encode(), usedforsecurity=False).digest()
+    return f"{int.from_bytes(digest[:8], 'little'):x}"

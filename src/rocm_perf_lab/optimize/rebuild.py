@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.codeobject.kernels import CodeObject, read_code_object
-from rocm_perf_lab.codeobject.loaded import compiler, loaded, unit_id
+from rocm_perf_lab.codeobject.loaded import compiler, loaded, unit_like
 from rocm_perf_lab.device.toolchain import device_library, find_toolchain, real_hipcc
 from rocm_perf_lab.errors import BadInput, MissingTool
 from rocm_perf_lab.optimize.build import OUTPUT, SOURCE, Builder, BuildFailed, Recipe
@@ -93,7 +93,7 @@ def _built(
 ) -> CodeObject:
     program, words = recipe_here(start.build, tree.mapped)
     extra = [f"-ffile-prefix-map={tree.root}="]
-    unit = unit_id(code.elf)
+    unit = unit_like(code.elf)
     if len(start.sources) == 1 and unit is not None:
         extra.append(f"-cuid={unit}")
     recipe = Recipe((*program, *extra, *words))
