@@ -17,7 +17,13 @@ from hypothesis import strategies as st
 from rocm_perf_lab.codeobject.architecture import MACHINES, processor
 from rocm_perf_lab.codeobject.dwarf_lines import LineTable
 from rocm_perf_lab.codeobject.elf import PT_LOAD, PT_NOTE, Elf
-from rocm_perf_lab.codeobject.kernels import NOTE_METADATA, _kernel, _metadata, _unpack
+from rocm_perf_lab.codeobject.kernels import (
+    NOTE_METADATA,
+    _kernel,
+    _metadata,
+    _unpack,
+    read_code_object,
+)
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace import vgpr
 from rocm_perf_lab.workflow import disasm
@@ -120,6 +126,13 @@ def test_what_is_allocated_is_what_the_compiler_writes_into_the_descriptor(
     assert (told.arch, told.total) == (offset, total)
     assert told.accum is None or kernel.agprs <= told.accum < kernel.agprs + 8
     assert bool(told.accum) <= bool(kernel.agprs)
+
+
+def test_a_kernel_of_which_the_compiler_makes_nothing_is_read() -> None:
+    """As of a loop that never ends: a symbol without a size at the end of the code."""
+    elf = compiled("define amdgpu_kernel void @k() { unreachable }", "gfx942")
+    (kernel,) = read_code_object(elf.data).kernels
+    assert (kernel.name, kernel.code) == ("k", b"")
 
 
 def test_lines_are_those_the_compiler_wrote() -> None:

@@ -92,7 +92,9 @@ def read_code_object(data: bytes) -> CodeObject:
         address, code = 0, b""
         if symbol is not None:
             size = symbol.size or _bytes_to_next(elf, symbol, symbols.values())
-            address, code = symbol.value, elf.at_address(symbol.value, size)
+            address = symbol.value
+            # Of a loop that never ends and does nothing, compilers make no instruction at all.
+            code = elf.at_address(address, size) if size else b""
         kernels.append(_kernel(entry, name, architecture, address, code))
     return CodeObject(architecture, elf, tuple(sorted(kernels, key=lambda k: k.name)))
 

@@ -134,31 +134,20 @@ class Attempt:
         outcome = self._compiled()
         if outcome.built is None:
             return outcome
-        built, target, best = outcome.built, self.target, self.best
+        built, target = outcome.built, self.target
         symbol, title = target.symbol, outcome.proposal.title
 
         self.tell("code_guard", title)
         try:
-            before, after = self.original.code_of(symbol), built.code_of(symbol)
-            kernel, previous = built.kernel(symbol), best.built.kernel(symbol)
+            refused = self._code_refused(built)
         except BuildFailed as error:
-            return replace(outcome, stage="code_guard", reason=error.reason)
-        if reason := code_guard.check_interface(before, after, symbol):
-            return replace(outcome, stage="code_guard", reason=reason)
-        if reason := check_program(best.built.program, built.program, symbol):
-            return replace(outcome, stage="code_guard", reason=reason)
-        if instructions(kernel.code) == instructions(previous.code):
-            return replace(
-                outcome, stage="code_guard", reason="the compiler makes the same instructions of it"
-            )
+            refused = ("code_guard", error.reason)
+        except Exception as error:  # whatever a compiled proposal can do to those who read it
+            refused = ("code_guard", f"what it compiles to cannot be read: {error}"[:400])
+        if refused:
+            return replace(outcome, stage=refused[0], reason=refused[1])
 
-        family = target.family
-        changed = family.changed(self.original, built)
-        if reason := family.unchecked(changed):
-            return replace(outcome, stage="code_guard", reason=reason)
-        if reason := promises.bounds_broken(family.launches, family.of(built)):
-            return replace(outcome, stage="promise_guard", reason=reason)
-
+        kernel, changed = built.kernel(symbol), target.family.changed(self.original, built)
         launch = (target.gpu, target.threads, target.dynamic_lds_bytes)
         outcome = replace(outcome, resources=code_guard.resources(kernel, *launch))
         if reason := code_guard.check_resources(self.original.kernel(symbol), kernel, *launch):
@@ -171,7 +160,26 @@ class Attempt:
             return replace(outcome, stage="result_check", reason=checked.reason)
 
         self.tell("gate", title)
-        return _gated(outcome, target, best, after.elf.data, self.bar)
+        return _gated(outcome, target, self.best, built.code_of(symbol).elf.data, self.bar)
+
+    def _code_refused(self, built: Built) -> tuple[Stage, str] | None:
+        """What the code says against it before it runs, and at which stage."""
+        symbol, family = self.target.symbol, self.target.family
+        kernel, previous = built.kernel(symbol), self.best.built.kernel(symbol)
+        before, after = self.original.code_of(symbol), built.code_of(symbol)
+        if reason := code_guard.check_interface(before, after, symbol):
+            return "code_guard", reason
+        if reason := check_program(self.best.built.program, built.program, symbol):
+            return "code_guard", reason
+        if not kernel.code:
+            return "code_guard", "the compiler makes no instruction of it"
+        if instructions(kernel.code) == instructions(previous.code):
+            return "code_guard", "the compiler makes the same instructions of it"
+        if reason := family.unchecked(family.changed(self.original, built)):
+            return "code_guard", reason
+        if reason := promises.bounds_broken(family.launches, family.of(built)):
+            return "promise_guard", reason
+        return None
 
     def _compiled(self) -> Outcome:
         """Static guard and compiler; what does not compile may be repaired a few times."""

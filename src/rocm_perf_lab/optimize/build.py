@@ -166,7 +166,7 @@ class Builder:
             return None
         try:
             return replace(self, recipe=recipe).build_all({changed: text}, folder, again=False)
-        except (BuildFailed, BadInput):
+        except BuildFailed:
             return None
 
     def _once(self, box: Sandbox, files: Sequence[Path], includes: Sequence[Path]) -> Built:
@@ -181,7 +181,12 @@ class Builder:
             raise BuildFailed(f"the build ended well but wrote no {PROGRAM}", ended.output)
         if size > MOST_BYTES:
             raise BuildFailed(f"the {PROGRAM} has {size:,} bytes, over {MOST_BYTES:,}", "")
-        return Built(output, code_objects(output, self.architecture), ended.output)
+        try:
+            codes = code_objects(output, self.architecture)
+        except BadInput as error:
+            log = "\n".join(filter(None, (ended.output, error.hint)))
+            raise BuildFailed(error.message, log) from None
+        return Built(output, codes, ended.output)
 
 
 def code_objects(program: Path, architecture: str) -> tuple[CodeObject, ...]:
