@@ -46,8 +46,39 @@ def test_offsets_still_ascend_between_the_same_ends(numbers: list[int]) -> None:
 
 def test_offsets_are_told_from_values() -> None:
     assert draws.modes(ints([0, 4, 4, 9]), TYPES["i32"]) == ("ascending",)
-    assert draws.modes(ints([4, 0, 9, 4]), TYPES["i32"]) == ("drawn", "shuffled")
-    assert draws.modes(ints([7, 7, 7]), TYPES["i32"]) == ("drawn", "shuffled")
+    for captured in ([4, 0, 9, 4], [7, 7, 7]):
+        found = draws.modes(ints(captured), TYPES["i32"])
+        assert found == ("any", "wider", "drawn", "shuffled")
+    assert draws.modes(ints([1, 0, 1]), TYPES["i32"], boolean=True) == ("drawn", "shuffled")
+
+
+@pytest.mark.parametrize(
+    ("kind", "captured", "mode", "ends"),
+    [
+        ("u8", [3, 250, 0], "any", (0, 255)),
+        ("i8", [3, 5, 0], "any", (-128, 127)),
+        ("u32", [3, 5, 0], "any", (0, 2**32 - 1)),
+        ("i32", [3, 5, 1], "any", (0, 2**15)),
+        ("i32", [-3, 5, 1], "any", (-(2**15), 2**15)),
+        ("i64", [3, 2**40, 1], "any", (0, 2**40)),
+        ("u32", [3, 250, 1], "wider", (0, 255)),
+        ("i32", [-3, 9, -5], "wider", (-8, 15)),
+        ("i32", [-3, -9, -5], "wider", (-16, 0)),
+        ("i8", [-128, 127, 0], "wider", (-128, 127)),
+    ],
+)
+def test_bold_draws_go_beyond_what_was_used_and_keep_to_it_by_half(
+    kind: str, captured: list[int], mode: draws.Mode, ends: tuple[int, int]
+) -> None:
+    name = f"<{kind[0]}{int(kind[1:]) // 8}"
+    data = np.array(captured * 2000, name).view(np.uint8)
+    found = values(draws.drawn_integers(RNG(3), data, mode, TYPES[kind], False), TYPES[kind])
+    low, high = int(found.min()), int(found.max())
+    reach = ends[1] - ends[0]
+    assert ends[0] <= low <= ends[0] + reach * 0.02 + 1
+    assert ends[1] - reach * 0.02 - 1 <= high <= ends[1]
+    used = (found >= min(captured)) & (found <= max(captured))
+    assert used.mean() >= 0.45
 
 
 def test_a_boolean_becomes_one_or_the_other() -> None:

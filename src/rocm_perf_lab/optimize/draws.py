@@ -1,15 +1,15 @@
 """New values for a column of numbers, made of the captured ones.
 
-Floating point may be anything. Integers may be sizes, offsets or indices, and stay within what the
-program used: drawn between the smallest and the largest, still ascending where they ascend, or the
-same ones in another order.
+Floating point may be anything. Integers may be sizes, offsets or indices, or values of which the
+program used a few: half of them stay within what it used, the others go as far as the original
+stands it (`modes`, the boldest first); offsets still ascend between the same ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,16 @@ from rocm_perf_lab.replay.compare import Bytes, ElementType, values
 
 Numbers = npt.NDArray[np.float64]
 Rng = np.random.Generator
-Mode = Literal["drawn", "ascending", "shuffled", "kept"]
+Mode = Literal["any", "wider", "drawn", "ascending", "shuffled", "kept"]
+BOLD: tuple[Mode, ...] = ("any", "wider")  # beyond what the program used
+IN_ORDER: tuple[Mode, ...] = ("ascending", "shuffled")  # of all elements together
 # Spacing of the numbers at one.
 STEP = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
 # Far from one another, but sums of them stay finite, and products of two.
 _LARGE = {"f64": 1e150, "f32": 1e18, "f16": 200.0, "bf16": 1e18}
 _SMALL = {"f64": 5e-310, "f32": 1e-40, "f16": 1e-7, "bf16": 1e-40}
 _EDGE, _MULTIPLES = 4, 64
+_FEW = 1 << 15
 _QUIET = 2.0**-10  # of what is not at an edge
 
 
@@ -165,12 +168,12 @@ def drawn_floats(rng: Rng, data: Bytes, draw: str, place: Place) -> Bytes:
 # ---- integers
 
 
-def modes(data: Bytes, kind: ElementType) -> tuple[Mode, ...]:
+def modes(data: Bytes, kind: ElementType, boolean: bool = False) -> tuple[Mode, ...]:
     """What may be done with a column of integers, the boldest first."""
     captured = values(data, kind)
     if len(captured) > 2 and captured[0] < captured[-1] and (captured[:-1] <= captured[1:]).all():
         return ("ascending",)
-    return ("drawn", "shuffled")
+    return ("drawn", "shuffled") if boolean else (*BOLD, "drawn", "shuffled")
 
 
 def drawn_integers(rng: Rng, data: Bytes, mode: Mode, kind: ElementType, boolean: bool) -> Bytes:
@@ -184,13 +187,32 @@ def drawn_integers(rng: Rng, data: Bytes, mode: Mode, kind: ElementType, boolean
         low, high = min(low, 0), max(high, int(high == 0))
     if boolean:
         low, high = 0, 1
-    new = rng.integers(
-        low, high, len(captured), dtype=captured.dtype.newbyteorder("="), endpoint=True
-    )
+    native = captured.dtype.newbyteorder("=")
+    new = rng.integers(low, high, len(captured), dtype=native, endpoint=True)
+    if mode in BOLD:
+        ends = _beyond(low, high, mode, native)
+        far = rng.integers(*ends, len(captured), dtype=native, endpoint=True)
+        new = np.where(rng.random(len(captured)) < 0.5, new, far)
     if mode == "ascending":
         new.sort()
         new[0], new[-1] = captured[0], captured[-1]
     return new.astype(captured.dtype).view(np.uint8)
+
+
+def _beyond(low: int, high: int, mode: Mode, dtype: np.dtype[np.integer[Any]]) -> tuple[int, int]:
+    """How far a mode goes where the program went from `low` to `high`.
+
+    wider: to the next power of two. any: what the type holds; but signed sums and products that
+    overflow are undefined, so wide signed numbers stay small enough for a few of them.
+    """
+    limits = np.iinfo(dtype)
+    least, most = int(limits.min), int(limits.max)
+    if mode == "any" and least < 0 and dtype.itemsize > 2:
+        least, most = min(low, -_FEW if low < 0 else 0), max(high, _FEW)
+    if mode == "wider":
+        least = max(least, -(1 << (-low - 1).bit_length()) if low < 0 else 0)
+        most = min(most, (1 << high.bit_length()) - 1 if high > 0 else 0)
+    return min(low, least), max(high, most)
 
 
 # ---- arguments by value

@@ -135,7 +135,7 @@ def _drawn(
             new = draws.drawn_floats(rng, old, inputs.floats, where)
         elif not floating and inputs.integers:
             mode = subject.modes.get((buffer.address, leaf.offset), "kept")
-            if inputs.share < 1 and mode != "drawn":
+            if inputs.share < 1 and mode in draws.IN_ORDER:
                 continue  # some of an order are none
             new = draws.drawn_integers(rng, old, mode, as_integer(leaf).type, leaf.boolean)
         if new is not old and inputs.share < 1:

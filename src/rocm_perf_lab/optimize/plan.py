@@ -28,6 +28,15 @@ ENOUGH = 0.5  # of what is always written, for a set to be one
 INTERLEAVINGS = (1, 6)
 ORDER = "what the original leaves depends on the order of its workgroups and waves"
 
+# What becomes of the modes of integers where they fail together, step by step.
+_CALMER: tuple[Mapping[draws.Mode, draws.Mode], ...] = (
+    {},
+    {"any": "wider"},
+    {"wider": "drawn"},
+    {"drawn": "shuffled", "ascending": "kept"},
+    {"shuffled": "kept"},
+)
+
 NO_SUBJECT = Subject(Layout((), (), ()))
 
 
@@ -122,7 +131,9 @@ class _Maker:
 
     # ---- one set
 
-    def _try(self, seed: int, subject: Subject, inputs: InputSet) -> tuple[Left | None, str | None]:
+    def _try(
+        self, seed: int, subject: Subject, inputs: InputSet, brisk: bool = False
+    ) -> tuple[Left | None, str | None]:
         """What the original leaves on a set, or why it cannot be used."""
         trial = self.trial(seed)
         found: list[Left] = []
@@ -134,12 +145,12 @@ class _Maker:
             reasons.append(agreement(trial.session, subject, inputs, ORIGINAL).reason)
             found.append(read_left(trial.session, subject, inputs))
 
-        why = trial.attempt(do) or (reasons[0] if reasons else None)
+        why = trial.attempt(do, brisk) or (reasons[0] if reasons else None)
         return (found[0] if found else None), why
 
-    def _stands(self, subject: Subject, inputs: InputSet) -> str | None:
+    def _stands(self, subject: Subject, inputs: InputSet, brisk: bool = False) -> str | None:
         """Why a set is none; None: it is, and what came of it is kept."""
-        left, why = self._try(0, subject, inputs)
+        left, why = self._try(0, subject, inputs, brisk)
         if why or left is None:
             return why
         if not left.finite:
@@ -183,9 +194,10 @@ class _Maker:
         for buffer, leaf, data in columns:
             place = (buffer.address, leaf.offset)
             found[place] = "kept"
-            for mode in draws.modes(data, leaf.type):
+            for mode in draws.modes(data, leaf.type, leaf.boolean):
                 inputs = InputSet(f"integers {mode}", integers=True, poison=POISON)
-                if self._stands(replace(subject, modes={place: mode}), inputs) is None:
+                alone = replace(subject, modes={place: mode})
+                if self._stands(alone, inputs, brisk=mode in draws.BOLD) is None:
                     found[place] = mode
                     break
         return found
@@ -198,14 +210,12 @@ class _Maker:
 
     def _tamed(self, subject: Subject) -> Subject:
         """Integers drawn together may still lead two workgroups to one place, or one nowhere: then
-        they are shuffled, or stay."""
-        for calmer in (None, "drawn", "any"):
-            if calmer is not None:
-                modes: dict[Place, draws.Mode] = {
-                    place: "shuffled" if calmer == "drawn" and mode == "drawn" else "kept"
-                    for place, mode in subject.modes.items()
-                }
-                subject = replace(subject, modes=modes)
+        they go less far, are shuffled, or stay."""
+        for calmer in _CALMER:
+            found = {place: calmer.get(mode, mode) for place, mode in subject.modes.items()}
+            if calmer and found == subject.modes:
+                continue
+            subject = replace(subject, modes=found)
             drawn = next((s for s in self._sets(subject) if s.integers), None)
             if drawn is None:
                 return subject

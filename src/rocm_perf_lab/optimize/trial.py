@@ -11,6 +11,7 @@ from rocm_perf_lab.replay.session import ORIGINAL, ReplayFailed, ReplaySession
 
 # What takes so much longer than the captured run has lost its way; so has a candidate.
 LEAST_LIMIT_S, SLOWER = 20.0, 30
+BRISK_S = 2.0
 
 OpenSession = Callable[[int], ReplaySession]  # by the seed of the interleaving; 0: as it comes
 
@@ -39,10 +40,10 @@ class Trial:
     ) -> None:
         self.session.close()
 
-    def attempt(self, do: Callable[[], None]) -> str | None:
-        """Why the original does not stand it; None: it does."""
+    def attempt(self, do: Callable[[], None], brisk: bool = False) -> str | None:
+        """Why the original does not stand it; None: it does. `brisk`: it is not waited for long."""
         try:
-            self.session.timeout_s = limit_s(self.run_s)
+            self.session.timeout_s = BRISK_S + SLOWER * self.run_s if brisk else limit_s(self.run_s)
             do()
         except ReplayFailed as error:
             self.session.close()
