@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rocm_perf_lab.trace.columns import ranks
 from rocm_perf_lab.trace.trace import IndexColumn, Trace
 
 
@@ -101,5 +102,5 @@ def _distinct_rows(
 
 
 def _dense(column: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int, int]:
-    values, inverse = np.unique(column, return_inverse=True)
-    return inverse.reshape(-1).astype(np.int64), 0, len(values)
+    values, rank = ranks(column)
+    return rank, 0, len(values)

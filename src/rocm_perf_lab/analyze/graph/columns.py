@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.analyze.graph.edges import Ints
+from rocm_perf_lab.trace.columns import ranks
 
 NONE = -1
 
@@ -49,19 +50,28 @@ def latest_in_group(group: npt.NDArray[Any], end: Ints) -> Ints:
 
 
 def dense(*keys: npt.NDArray[Any]) -> Ints:
-    """One small non-negative id per distinct combination of the key columns."""
+    """One small non-negative id per distinct combination of the key columns, in their order."""
     result = np.zeros(len(keys[0]), np.int64)
     size = 1
     for key in keys:
         if not len(key) or key.min() == key.max():
             continue
-        values, inverse = np.unique(key, return_inverse=True)
-        result = result * len(values) + inverse
+        values, rank = ranks(key.astype(np.int64))
+        result = result * len(values) + rank
         size *= len(values)
         if size >= 1 << 31:  # keep products far from overflow
-            values, result = np.unique(result, return_inverse=True)
+            values, result = ranks(result)
             size = len(values)
     return result
+
+
+def grouped(*keys: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+    """The distinct combinations of the key columns, sorted, by a row that has each; and for each
+    row which of them it has."""
+    found, group = ranks(dense(*keys))
+    row = np.zeros(len(found), np.int64)
+    row[group] = np.arange(len(group))
+    return row, group
 
 
 @dataclass(frozen=True)
@@ -89,9 +99,9 @@ class Timeline:
             stored = (self.group + 1) * span + (self.time - base)
             asked = (group.astype(np.int64) + 1) * span + (time - base)
         else:  # ranks instead of times: slower, never overflows
-            _, ranks = np.unique(np.concatenate([self.time, time]), return_inverse=True)
-            _, groups = np.unique(np.concatenate([self.group, group]), return_inverse=True)
-            keys = groups.astype(np.int64) * (len(ranks) + 1) + ranks
+            _, times = ranks(np.concatenate([self.time, time]))
+            _, groups = ranks(np.concatenate([self.group, group]))
+            keys = groups * (len(times) + 1) + times
             stored, asked = keys[: len(self.time)], keys[len(self.time) :]
         return np.searchsorted(stored, asked, side="left" if side == "left" else "right")
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocm_perf_lab.analyze.graph.columns import grouped
 from rocm_perf_lab.analyze.graph.edges import Ints
 from rocm_perf_lab.analyze.graph.operations import Operations
+from rocm_perf_lab.trace.columns import ranks
 from rocm_perf_lab.trace.trace import Trace
 
 MOST_THREADS = 8
@@ -40,23 +42,19 @@ def host_calls(run: Trace, ops: Operations) -> HostCalls:
     rows = np.flatnonzero(wanted[r.name] & (end > start))
     if not len(rows):
         return HostCalls((), ())
-    used, name = np.unique(r.name[rows], return_inverse=True)
-    keys = np.stack([r.process[rows], r.thread[rows]], axis=1).astype(np.int64)
-    threads, of_row = np.unique(keys, axis=0, return_inverse=True)
+    used, name = ranks(r.name[rows].astype(np.int64))
+    threads, of_row = grouped(r.process[rows], r.thread[rows])
     took = (end - start)[rows]
-    busy = np.bincount(of_row.ravel(), took)
+    busy = np.bincount(of_row, took)
     kept = np.sort(np.argsort(-busy, kind="stable")[:MOST_THREADS])
     several = len(run.processes) > 1
     lanes = []
     for number, thread in enumerate(kept.tolist(), 1):
-        own = np.flatnonzero(of_row.ravel() == thread)
-        process = run.processes[int(threads[thread][0])].pid or int(threads[thread][0])
+        own = np.flatnonzero(of_row == thread)
+        index = int(r.process[rows[threads[thread]]])
+        process = run.processes[index].pid or index
         words = [f"process {process}"] if several else []
         words.append("host calls" if len(kept) == 1 else f"host thread {number}")
-        lanes.append(
-            HostLane(
-                " · ".join(words), start[rows][own], took[own], name.ravel()[own].astype(np.int64)
-            )
-        )
+        lanes.append(HostLane(" · ".join(words), start[rows][own], took[own], name[own]))
     names = tuple(run.strings[i] for i in used.tolist())
     return HostCalls(names, tuple(lanes), len(threads) - len(kept))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rocm_perf_lab.analyze.graph.columns import grouped, stable_order
 from rocm_perf_lab.analyze.graph.edges import Bools, Ints
 from rocm_perf_lab.analyze.graph.finding import Blocks, Lane, Timeline
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, split
@@ -15,6 +16,7 @@ from rocm_perf_lab.analyze.graph.graph import Graph
 from rocm_perf_lab.analyze.graph.host_lanes import host_calls
 from rocm_perf_lab.analyze.graph.operations import Operations
 from rocm_perf_lab.analyze.graph.path import Path
+from rocm_perf_lab.trace.columns import ranks
 from rocm_perf_lab.trace.trace import Trace
 
 MOST_BLOCKS = 4000  # over all lanes
@@ -74,18 +76,19 @@ def _lanes(run: Trace, ops: Operations) -> tuple[list[tuple[str, bool, Ints]], i
     if not len(ops):
         return [], 0
     lane_of = np.where(ops.stream >= 0, 2 * ops.stream.astype(np.int64), 2 * ops.queue + 1)
-    keys = np.stack([ops.process, ops.agent, ops.is_copy, lane_of], axis=1).astype(np.int64)
-    found, of_row = np.unique(keys, axis=0, return_inverse=True)
-    order = np.argsort(of_row.ravel(), kind="stable")
-    bounds = np.searchsorted(of_row.ravel()[order], np.arange(len(found) + 1))
-    rows = [np.sort(order[bounds[i] : bounds[i + 1]]) for i in range(len(found))]
+    found, of_row = grouped(ops.process, ops.agent, ops.is_copy, lane_of)
+    order = stable_order(of_row)
+    bounds = np.searchsorted(of_row[order], np.arange(len(found) + 1))
+    rows = [order[bounds[i] : bounds[i + 1]] for i in range(len(found))]
     busy = [int(ops.duration[r].sum()) for r in rows]
     kept = sorted(sorted(range(len(found)), key=lambda i: (-busy[i], i))[:MOST_LANES])
     several = len(run.processes) > 1
     gpus = [i for i, agent in enumerate(run.agents) if agent.kind == "GPU"]
     lanes: list[tuple[str, bool, Ints]] = []
     for i in kept:
-        process, agent, is_copy, lane = found[i].tolist()
+        row = found[i]
+        process, agent, lane = int(ops.process[row]), int(ops.agent[row]), int(lane_of[row])
+        is_copy = bool(ops.is_copy[row])
         words = []
         if several:
             words.append(f"process {run.processes[process].pid or process}")
@@ -95,7 +98,7 @@ def _lanes(run: Trace, ops: Operations) -> tuple[list[tuple[str, bool, Ints]], i
         words.append(f"{kind} {lane // 2}" if lane >= 0 else "unknown stream")
         if is_copy:
             words.append("copies")
-        lanes.append((" · ".join(words), bool(is_copy), rows[i]))
+        lanes.append((" · ".join(words), is_copy, rows[i]))
     return lanes, len(found) - len(kept)
 
 
@@ -138,9 +141,9 @@ def _blocks(start: Ints, duration: Ints, name: Ints, on_path: Ints, quantum: int
 def _largest(group: Ints, name: Ints, duration: Ints, groups: int) -> Ints:
     """Per group, the name with the largest sum of durations."""
     width = int(name.max()) + 1
-    key, inverse = np.unique(group * width + name, return_inverse=True)
+    key, inverse = ranks(group * width + name)
     total = np.zeros(len(key), np.int64)
-    np.add.at(total, inverse.ravel(), duration)
+    np.add.at(total, inverse, duration)
     order = np.lexsort((total, key // width))
     best = np.zeros(groups, np.int64)
     best[key[order] // width] = key[order] % width  # the last write, the largest, stays
