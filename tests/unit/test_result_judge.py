@@ -72,6 +72,15 @@ def test_a_nudge_of_half_precision_counts_in_proportion() -> None:
     assert beyond([d.moved(raw([100.35]), TYPES["f16"]) for d in doubts]) == 1
 
 
+def test_a_nan_that_is_changed_in_place_may_be_any_nan() -> None:
+    quiet, other = np.array([0x7FC00000, 0x7FC00001], "<u4")
+    before, after = (np.array([bits, bits], "<u4").view(np.uint8) for bits in (other, quiet))
+    left = Seen(AT, before, after, before)
+    assert judge(subject(2), [left]) == ([], [])
+    # But not where it is known to be written: there it was left out.
+    assert judge(subject(2, written=((0, 8),)), [left])[0]
+
+
 def test_where_nothing_can_be_nudged_the_tolerance_of_the_type_holds() -> None:
     assert beyond(looked([1.0], [1.000009], initial=[0.0])[1], nudged=False) == 0
     assert beyond(looked([1.0], [1.00002], initial=[0.0])[1], nudged=False) == 1

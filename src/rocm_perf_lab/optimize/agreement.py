@@ -29,6 +29,7 @@ def enter(
         changes(session.capture, subject, inputs, nudge),
         arguments=dict(inputs.arguments),
         guard=inputs.guard,
+        grid=inputs.grid,
     )
 
 

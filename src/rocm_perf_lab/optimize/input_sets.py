@@ -67,6 +67,7 @@ class InputSet:
     arguments: tuple[tuple[int, bytes], ...] = ()  # (offset in the block, bytes)
     sizes: bool = False  # whole numbers among the arguments are smaller: less may be written
     share: float = 1.0  # of the elements that are drawn; the others stay as captured
+    grid: tuple[int, int, int] | None = None  # work-items, where not the captured ones
 
     @property
     def drawn(self) -> bool:
@@ -82,6 +83,7 @@ class Nudge:
 
 
 CAPTURED = InputSet("captured", guard=0)
+POISONED = "captured, outputs poisoned"
 
 
 def changes(
@@ -199,7 +201,7 @@ def integer_arguments(scalar: Argument) -> list[tuple[int, bytes]]:
 def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
     """All but those of other sizes."""
     yield CAPTURED
-    yield InputSet("captured, outputs poisoned", poison=POISON)
+    yield InputSet(POISONED, poison=POISON)
     floats = bool(float_types(capture, subject))
     integers = any(mode != "kept" for mode in subject.modes.values())
     scalars = float_arguments(subject.layout)
@@ -223,6 +225,20 @@ def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
         for name, share in (("a few values", 1 / 256), ("an eighth", 1 / 8)):
             how = "another seed" if floats else None
             yield InputSet(f"captured but for {name}", how, integers, POISON, GUARD, share=share)
+
+
+def of_grids(capture: Capture) -> list[InputSet]:
+    """The captured inputs for fewer workgroups: of one, and of one less."""
+    grid, block = capture.dispatch.grid, capture.dispatch.workgroup
+    if all(g <= b for g, b in zip(grid, block, strict=True)):
+        return []
+    widest = max(range(3), key=lambda axis: grid[axis] // block[axis])
+    less = [
+        g - (b if axis == widest else 0)
+        for axis, (g, b) in enumerate(zip(grid, block, strict=True))
+    ]
+    found = {"one workgroup": block, "one workgroup less": (less[0], less[1], less[2])}
+    return [InputSet(f"captured, {name}", poison=POISON, grid=size) for name, size in found.items()]
 
 
 def of_size(

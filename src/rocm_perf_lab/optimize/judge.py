@@ -148,14 +148,14 @@ def judge(subject: Subject, seen: Sequence[Seen]) -> tuple[list[Wrong], list[Dou
     doubts: list[Doubt] = []
     for each in seen:
         buffer = next(b for b in subject.layout.buffers if 0 <= each.address - b.address < b.size)
-        written = _written(buffer, subject.written.get(buffer.address, ()), each)
+        sure = _sure(buffer, subject.written.get(buffer.address, ()), each)
         step = buffer.element_bytes
         whole = len(each.got) // step * step
         differing = each.got != each.expected
         for leaf in (leaf for leaf in buffer.leaves if leaf.type.floating):
             cells = _cells(leaf, step, whole)
             differing[cells] = False
-            found, doubt = _column(buffer, leaf, each, cells, written)
+            found, doubt = _column(buffer, leaf, each, cells, sure)
             wrong += found
             doubts += doubt
         if differing.any():
@@ -170,9 +170,9 @@ def _cells(leaf: Leaf, step: int, whole: int) -> npt.NDArray[np.int64]:
     return found
 
 
-def _written(buffer: Buffer, spans: Spans, seen: Seen) -> Mask:
-    """Bytes the original wrote: known to be, or changed by it here."""
-    mask: Mask = seen.expected != seen.initial
+def _sure(buffer: Buffer, spans: Spans, seen: Seen) -> Mask:
+    """Bytes the original writes whatever was there before."""
+    mask: Mask = np.zeros(len(seen.got), dtype=bool)
     for offset, size in spans:
         low = max(0, buffer.address + offset - seen.address)
         high = buffer.address + offset + size - seen.address
@@ -182,7 +182,7 @@ def _written(buffer: Buffer, spans: Spans, seen: Seen) -> Mask:
 
 
 def _column(
-    buffer: Buffer, leaf: Leaf, seen: Seen, cells: npt.NDArray[np.int64], written: Mask
+    buffer: Buffer, leaf: Leaf, seen: Seen, cells: npt.NDArray[np.int64], sure: Mask
 ) -> tuple[list[Wrong], list[Doubt]]:
     kind = leaf.type
     expected, got, initial = (side[cells] for side in (seen.expected, seen.got, seen.initial))
@@ -193,8 +193,10 @@ def _column(
     wanted, found = all_wanted[rows], _numbers(got[rows], kind)
     with np.errstate(invalid="ignore"):
         same = (wanted == found) | (np.isnan(wanted) & np.isnan(found))
-    stale = (got[rows] == initial[rows]).all(axis=1)
-    beside = ~written[cells[rows]].any(axis=1)
+    certain = sure[cells[rows]].any(axis=1)
+    # What is changed in place may end as it began: a NaN, of which another NaN is made.
+    stale = (got[rows] == initial[rows]).all(axis=1) & (certain | ~same)
+    beside = ~certain & (expected[rows] == initial[rows]).all(axis=1)
     strange = ~(np.isfinite(wanted) & np.isfinite(found))
     wrong: list[Wrong] = []
     rest = np.ones(len(rows), dtype=bool)

@@ -22,7 +22,9 @@ from rocm_perf_lab.replay.session import ORIGINAL
 
 LEAST_FURTHER_SETS = 3
 MAX_COLUMNS, MAX_SCALARS = 16, 8  # tried one by one
-BRIEF = 3  # sets of a launch beside the main one: as captured, poisoned, one other
+# Sets of a launch beside the main one: as captured, poisoned, one other; and one of captured values
+# and others, where there is one.
+BRIEF = 3
 ENOUGH = 0.5  # of what is always written, for a set to be one
 # Seeds of ROCM_PERF_VIRTUAL_WAVES; a GPU interleaves as it likes, and there repeating has to do.
 INTERLEAVINGS = (1, 6)
@@ -114,11 +116,14 @@ class _Maker:
         subject = replace(subject, written=written.spans, outputs=written.outputs)
         orders: tuple[int, ...] = ()
         remarks: tuple[str, ...] = ()
+        subject = self._tamed(replace(subject, modes=self._modes(subject, bold=not brief)))
+        every = self._sets(subject)
         if brief:
-            sets = [*self._usable(subject, self._sets(subject)[:BRIEF])]
+            part = [s for s in every if s.share < 1]
+            sets = [*self._usable(subject, [*every[:BRIEF], *part[:1]])]
         else:
-            subject = self._tamed(replace(subject, modes=self._modes(subject)))
-            sets = [*self._usable(subject, self._sets(subject))]
+            sets = [*self._usable(subject, every)]
+            sets += self._grids(subject)
             sets += self._usable(subject, self._sizes(subject))
             remarks = self._kept(subject)
         if ordered:
@@ -186,7 +191,7 @@ class _Maker:
 
     # ---- integers
 
-    def _modes(self, subject: Subject) -> dict[Place, draws.Mode]:
+    def _modes(self, subject: Subject, bold: bool) -> dict[Place, draws.Mode]:
         """For each column of integers the boldest change that the original stands alone."""
         found: dict[Place, draws.Mode] = {}
         capture = self.trial(0).session.capture
@@ -195,6 +200,8 @@ class _Maker:
             place = (buffer.address, leaf.offset)
             found[place] = "kept"
             for mode in draws.modes(data, leaf.type, leaf.boolean):
+                if mode in draws.BOLD and not bold:
+                    continue
                 inputs = InputSet(f"integers {mode}", integers=True, poison=POISON)
                 alone = replace(subject, modes={place: mode})
                 if self._stands(alone, inputs, brisk=mode in draws.BOLD) is None:
@@ -224,6 +231,19 @@ class _Maker:
             ):
                 return subject
         return subject
+
+    # ---- grids
+
+    def _grids(self, subject: Subject) -> list[InputSet]:
+        """Fewer workgroups, where they leave the same: then the kernel works for any number."""
+        usual = self.left.get(input_sets.POISONED)
+        found = []
+        for inputs in input_sets.of_grids(self.trial(0).session.capture):
+            fewer = self._try(0, subject, inputs, brisk=True)[0] if usual else None
+            if usual and fewer and fewer.digest == usual.digest:
+                self.left[inputs.name] = fewer
+                found.append(inputs)
+        return found
 
     # ---- sizes
 

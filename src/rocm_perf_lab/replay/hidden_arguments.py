@@ -7,7 +7,7 @@ the captured argument block does not hold. Those that follow from the dispatch a
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from rocm_perf_lab.codeobject.kernels import Argument
 from rocm_perf_lab.errors import BadInput
@@ -84,6 +84,15 @@ def write(
         else:
             continue
         put(block, argument.offset, argument.size, value)
+
+
+def of_grid(
+    wanted: Iterable[tuple[str, int, int]], dispatch: Dispatch
+) -> Iterator[tuple[int, bytes]]:
+    """(offset, bytes) of those that follow from the dispatch, of (kind, offset, size)."""
+    for kind, offset, size in wanted:
+        if kind in _KNOWN:
+            yield offset, struct.pack("<Q", _KNOWN[kind](dispatch) % (1 << 64))[:size]
 
 
 def put(block: bytearray, offset: int, size: int, value: int) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rocm_perf_lab.codeobject.kernels import Argument
 from rocm_perf_lab.errors import BadInput, Refused
 from rocm_perf_lab.replay import builds, hidden_arguments, images, outputs, reachable
 from rocm_perf_lab.replay import hsa as h
@@ -25,7 +26,7 @@ from rocm_perf_lab.replay.memory import Buffer, DeviceMemory
 from rocm_perf_lab.replay.parts import Override, Part, State, guards
 from rocm_perf_lab.replay.pointers import Move, Moves
 from rocm_perf_lab.replay.sources import Source
-from rocm_perf_lab.schema.capture import LoadedCodeObject, Segment
+from rocm_perf_lab.schema.capture import KernelArgument, LoadedCodeObject, Segment
 
 Bytes = npt.NDArray[np.uint8]
 Tell = Callable[[str], None]
@@ -43,6 +44,7 @@ class Build:
     image: images.Image
     packet: h.Packet
     kernarg: Buffer
+    hidden: tuple[tuple[str, int, int], ...]  # arguments: kind, offset, size
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class Machine:
         self._static_group = entry.group_bytes
         return self._build(
             ORIGINAL, "captured", image, entry, whole,
-            dispatch.group_segment_size, dispatch.private_segment_size,
+            dispatch.group_segment_size, dispatch.private_segment_size, dispatch.arguments,
         )  # fmt: skip
 
     def load_build(self, data: bytes, what: str) -> int:
@@ -208,8 +210,9 @@ class Machine:
         private = entry.private_bytes
         if entry.dynamic_stack:
             private = max(private, dispatch.private_segment_size)
+        group = entry.group_bytes + dynamic
         self.builds.append(
-            self._build(number, what, image, entry, whole, entry.group_bytes + dynamic, private)
+            self._build(number, what, image, entry, whole, group, private, kernel.arguments)
         )
         self.set_state(self.state.overrides, self.state.guard_byte)
         return number
@@ -221,6 +224,7 @@ class Machine:
     def _build(
         self, number: int, label: str, image: images.Image, entry: images.Entry,
         block: bytearray, group_bytes: int, private_bytes: int,
+        arguments: Sequence[KernelArgument | Argument],
     ) -> Build:  # fmt: skip
         dispatch = self.capture.dispatch
         size = max(len(block), entry.kernarg_bytes)
@@ -235,7 +239,8 @@ class Machine:
             kernel_object=entry.kernel_object,
             kernarg=buffer.address,
         )
-        return Build(number, label, image, packet, buffer)
+        hidden = tuple((a.kind, a.offset, a.size) for a in arguments)
+        return Build(number, label, image, packet, buffer, hidden)
 
     def set_arguments(self, changes: Sequence[tuple[int, bytes]]) -> None:
         """(offset, bytes) written into every build's argument block; earlier changes stay."""
@@ -246,6 +251,19 @@ class Machine:
                 build.kernarg.bytes[offset : offset + len(data)] = np.frombuffer(
                     data, dtype=np.uint8
                 )
+
+    def set_grid(self, grid: tuple[int, int, int] | None) -> None:
+        """For every build; None: the captured one."""
+        dispatch = self.capture.dispatch
+        if grid is not None:
+            dispatch = dispatch.model_copy(update={"grid": grid})
+        for build in self.builds:
+            build.packet.grid[:] = dispatch.grid
+            for offset, data in hidden_arguments.of_grid(build.hidden, dispatch):
+                end = min(offset + len(data), len(build.kernarg.bytes))
+                build.kernarg.bytes[offset:end] = np.frombuffer(data, dtype=np.uint8)[
+                    : max(0, end - offset)
+                ]
 
     # ---- states
 

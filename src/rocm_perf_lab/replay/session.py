@@ -257,10 +257,12 @@ class ReplaySession:
         *,
         arguments: Mapping[int, bytes] | None = None,
         guard: int = 0,
+        grid: tuple[int, int, int] | None = None,
     ) -> None:
-        """Start from the captured state with these changes. `arguments`: offset -> bytes.
+        """Start from the captured state with these changes. `arguments`: offset -> bytes; `grid`:
+        work-items, in place of the captured ones.
 
-        With changes or arguments the captured output is not what must come out: keep a reference.
+        With any of these the captured output is not what must come out: keep a reference.
         """
         given = dict(arguments or {})
         captured = self.capture.kernarg
@@ -282,7 +284,8 @@ class ReplaySession:
                 overrides=rows,
                 arguments=[*back, *([at, data.hex()] for at, data in given.items())],
                 guard=guard,
-                altered=bool(changes) or changed,
+                altered=bool(changes) or changed or grid is not None,
+                grid=grid,
             )
         self._changed_arguments = [(at, len(data)) for at, data in given.items()]
 

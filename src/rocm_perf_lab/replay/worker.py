@@ -162,6 +162,7 @@ class _Server:
         arguments: list[list[Any]],
         guard: int,
         altered: bool | None,
+        grid: list[int] | None,
     ) -> None:
         from pathlib import Path
 
@@ -177,6 +178,7 @@ class _Server:
                 data = np.frombuffer(Path(each["file"]).read_bytes(), dtype=np.uint8)
             given.append(Override(each["address"], data))
         self.machine.set_arguments([(at, bytes.fromhex(text)) for at, text in arguments])
+        self.machine.set_grid((grid[0], grid[1], grid[2]) if grid else None)
         self.machine.set_state(given, guard, altered)
 
     def _do_reference(self, build: int) -> None:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import Self
 
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+
 
 class Model(BaseModel):
     # A part of a finding may be a field's type itself: validated again, its numbers become plain
     # ones of the kind the field says.
-    model_config = ConfigDict(extra="forbid", frozen=True, revalidate_instances="always")
+    # JSON knows neither infinity nor NaN, and what is not known is null.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, revalidate_instances="always", allow_inf_nan=False
+    )
 
     @classmethod
     def of(cls, finding: object, **otherwise: object) -> Self:
@@ -75,4 +81,5 @@ class Document(Versioned):
 
 def to_json(document: BaseModel) -> str:
     """The one way JSON leaves the program: stable order, ASCII, no NaN."""
-    return json.dumps(document.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
+    text = document.model_dump_json(indent=2)
+    return _BEYOND_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n"
