@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -134,12 +135,14 @@ class RooflineDocument(Document):
 
 
 def metric_rows(rows: Sequence[Row]) -> list[MetricRow]:
-    return [
-        MetricRow.of(
-            row.value, group=row.group, name=row.name, title=row.title, share=row.name in SHARES
-        )
-        for row in rows
-    ]
+    return [_metric_row(row) for row in rows]
+
+
+@functools.lru_cache(4096)  # without counters, hundreds of launches have the same unknown rows
+def _metric_row(row: Row) -> MetricRow:
+    return MetricRow.of(
+        row.value, group=row.group, name=row.name, title=row.title, share=row.name in SHARES
+    )
 
 
 def to_document(
