@@ -167,10 +167,6 @@ def _not_rocpd(path: Path, names: Sequence[str]) -> BadInput:
     return BadInput(f"{path} is an SQLite database without any rocpd table.")
 
 
-def _all_in(known: Sequence[bytes]) -> Callable[[Iterable[Batch]], bool]:
-    return lambda batches: all(bool(batch.matching(0, known).all()) for batch in batches)
-
-
 def _by_guid(file: SqliteFile, tables: dict[str, Table]) -> list[Dataset]:
     """Split tables shared by several guids; the usual file has one and needs no restriction."""
     whole = Dataset(file, tables, None)
@@ -187,15 +183,6 @@ def _by_guid(file: SqliteFile, tables: dict[str, Table]) -> list[Dataset]:
         if not whole.has(name, "guid"):
             continue
         other = f"guid IS NULL OR guid NOT IN ({', '.join('?' * len(guids))})"
-        if file.scan(
-            tables[name],
-            _all_in([guid.encode() for guid in guids]),
-            integers=(),
-            texts=("guid",),
-            parameters=tuple(guids),
-            prefilter=other,
-        ):
-            continue
         rest, _ = whole.source(name)
         found = file.rows(
             f"SELECT DISTINCT guid, typeof(guid) {rest} WHERE {other} LIMIT {_MOST_GUIDS}",
