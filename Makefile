@@ -16,15 +16,15 @@ $(STAMP): pyproject.toml requirements/test.txt
 	test -x $(BIN)/python || PATH="$${ROCM_PERF_MACHINE_PATH:-$$PATH}" $(PYTHON) -m venv $(VENV)
 ifeq ($(LOCKED),yes)
 	$(PIP) --require-hashes -r requirements/test.txt
-	$(PIP) --no-deps --no-build-isolation -e .
+	PATH="$${ROCM_PERF_MACHINE_PATH:-$$PATH}" $(PIP) --no-deps --no-build-isolation -e .
 else
-	$(PIP) --upgrade --upgrade-strategy eager -e '.[dev,fast,toolchain]'
+	PATH="$${ROCM_PERF_MACHINE_PATH:-$$PATH}" $(PIP) --upgrade --upgrade-strategy eager -e '.[dev,fast,toolchain]'
 endif
 	touch $(STAMP)
 
 # The virtual GPU's libraries, incrementally, into build/native/lib.
 native: $(STAMP)
-	$(BIN)/python native/build_backend.py
+	PATH="$${ROCM_PERF_MACHINE_PATH:-$$PATH}" $(BIN)/python native/build_backend.py
 
 .PHONY: demo-hello
 demo-hello:
@@ -68,8 +68,8 @@ docs: docs-tools
 	$(BIN)/python docs/generate.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# The tests see a machine that nobody prepared: its clangs, LLVM tools and ROCm are not on PATH
-# (tests/support/machine.py), and what compiles HIP programs is PyPI's ziglang.
+# The tests see a machine that nobody prepared: its compilers, LLVM tools and ROCm are not on PATH
+# (tests/support/machine.py), and what compiles programs is PyPI's ziglang.
 FRESH := $(CURDIR)/build/fresh-bin
 test test-all sanitize: export ROCM_PERF_MACHINE_PATH := $(or $(ROCM_PERF_MACHINE_PATH),$(PATH))
 test test-all sanitize: export PATH := $(CURDIR)/$(BIN):$(FRESH)

@@ -14,6 +14,7 @@ import pytest
 import rocm_perf_lab as rpl
 from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.device.toolchain import real_hipcc
+from support import machine
 from support.cli import complaint, rocm_perf
 from support.hip_build import REPOSITORY, build, hipcc, need_compiler, need_virtual_gpu, run
 
@@ -428,11 +429,12 @@ def test_a_cmake_project_finds_hip(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     need_virtual_gpu()
-    if shutil.which("cmake") is None:
+    cmake = shutil.which("cmake")
+    if cmake is None:
         pytest.skip("no cmake")
-    if shutil.which("c++") is None:
+    if machine.which("c++") is None:
         pytest.skip("CMake would find no C++ compiler")
-    if way.startswith("g++") and shutil.which("g++") is None:
+    if way.startswith("g++") and machine.which("g++") is None:
         pytest.skip("no g++")
     shims = Path(hipcc("--print-shim-dir").stdout.strip())
     for name, text in (HOST_SOURCES if way.startswith("g++") else CMAKE_SOURCES).items():
@@ -445,11 +447,10 @@ def test_a_cmake_project_finds_hip(
     if way.startswith("g++"):
         monkeypatch.setenv("CXX", "g++")
         monkeypatch.setenv("CMAKE_PREFIX_PATH", str(shims.parent))
-    path = f"{shims}:{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "HIP_PATH": str(shims.parent)}
+    env = {**os.environ, "PATH": f"{shims}:{machine.path()}", "HIP_PATH": str(shims.parent)}
     for words in (["-S", ".", "-B", "build"], ["--build", "build"]):
         done = subprocess.run(
-            ["cmake", *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+            [cmake, *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
     assert run(tmp_path / "build" / "app").stdout == "7 9\n"

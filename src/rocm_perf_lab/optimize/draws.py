@@ -112,6 +112,13 @@ def _large_edges(rng: Rng, captured: Numbers, place: Place) -> Numbers:
     return found
 
 
+def _extreme_edges(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """Far larger there than elsewhere: what leaves one out of a maximum overflows without it."""
+    drawn = _same_range(rng, captured, place)
+    drawn[edges(len(drawn), place.strides)] *= 2.0 ** (4 if place.kind.size == 2 else 12)
+    return drawn
+
+
 def _one_value(rng: Rng, captured: Numbers, place: Place) -> Numbers:
     """No spread at all: a variance of zero, and what was added to it."""
     return np.full(len(captured), rng.uniform(*_range(captured)))
@@ -125,6 +132,7 @@ FLOATS: Mapping[str, Draw] = {
     MANY_SPECIAL: _many_special,
     "zeros and ones": _zeros_and_ones,
     "large edges": _large_edges,
+    "extreme edges": _extreme_edges,
     "one value": _one_value,
 }
 
