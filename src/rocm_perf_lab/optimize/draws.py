@@ -233,6 +233,11 @@ def other_float(rng: Rng, value: float) -> float:
     return float(rng.uniform(-1, 1)) if value == 0 else value * float(rng.uniform(0.5, 2.0))
 
 
+def larger(value: int, size: int) -> tuple[int, ...]:
+    """One more, where the argument's `size` in bytes holds it."""
+    return (value + 1,) if 1 < value < (1 << (8 * size - 1)) - 1 else ()
+
+
 def smaller(value: int) -> tuple[int, ...]:
     """Sizes below a size: one less, and one that the same powers of two divide."""
     if value <= 1:

@@ -45,14 +45,18 @@ class Compared:
     opening: Callable[[int], ReplaySession]
     debug: Debug = no_debug
     orders: bool = False  # whether other orders of workgroups and waves are tried on it
+    grown: bool = False  # its buffers have room for larger sizes, which alone are tried
 
     @property
     def name(self) -> str:
-        return f"launch {self.launch.index} of {short(self.launch.symbol)}"
+        more = ", larger" if self.grown else ""
+        return f"launch {self.launch.index} of {short(self.launch.symbol)}{more}"
 
     @functools.cached_property
     def plan(self) -> Plan:
         try:
+            if self.grown:
+                return result_check.prepare_larger(self.opening, self.debug)
             return result_check.prepare(self.opening, self.debug, True, self.orders)
         except PerfLabError as error:
             return Plan((), (), blocked=error.message)
@@ -161,8 +165,10 @@ def make_family(
     opens: Opens,
     tell: Tell,
     debug: Debug = no_debug,
+    grown: Path | None = None,
 ) -> Family:
-    """Choose launches and capture them into `folder`, or take those an interrupted run left."""
+    """Choose launches and capture them into `folder`, or take those an interrupted run left.
+    `grown`: a capture of the main launch with room for more."""
     own = base_name(main.symbol)
     kernels = {k.name: k for c in original.codes for k in c.kernels if base_name(k.name) == own}
     ours = tuple(each for each in recorded.all if each.symbol in kernels)
@@ -175,6 +181,8 @@ def make_family(
             further.append(Compared(launch_of(opened), opens(path), debug))
     crowded = most_crowded([each.launch for each in further], main)
     further = [replace(each, orders=at in crowded) for at, each in enumerate(further)]
+    if grown is not None:
+        further.append(Compared(main, opens(grown), debug, grown=True))
     return Family(kernels, Launches(ours, recorded.complete), main, tuple(further), failed)
 
 

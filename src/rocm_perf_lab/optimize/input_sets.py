@@ -198,6 +198,21 @@ def integer_arguments(scalar: Argument) -> list[tuple[int, bytes]]:
     return [(scalar.offset, v.to_bytes(scalar.type.size, "little")) for v in others]
 
 
+def larger_arguments(scalar: Argument) -> list[tuple[int, bytes]]:
+    others = draws.larger(int(scalar.value), scalar.type.size)
+    return [(scalar.offset, v.to_bytes(scalar.type.size, "little")) for v in others]
+
+
+def more_workgroups(capture: Capture) -> tuple[int, int, int]:
+    """One more each way that the launch goes."""
+    dispatch = capture.dispatch
+    grown = [
+        grid + (block if axis < dispatch.dimensions else 0)
+        for axis, (grid, block) in enumerate(zip(dispatch.grid, dispatch.workgroup, strict=True))
+    ]
+    return grown[0], grown[1], grown[2]
+
+
 def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
     """All but those of other sizes."""
     yield CAPTURED

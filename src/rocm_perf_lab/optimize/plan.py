@@ -86,6 +86,12 @@ def make_plan(
         return maker.plan(brief, orders)
 
 
+def make_larger_plan(open_session: OpenSession, debug: Debug = no_debug) -> Plan:
+    """On a capture with room for more (optimize/grown.py): sizes that the program did not use."""
+    with ExitStack() as stack:
+        return _Maker(open_session, stack, debug).larger_plan()
+
+
 @dataclass
 class _Maker:
     open_session: OpenSession
@@ -231,6 +237,40 @@ class _Maker:
             ):
                 return subject
         return subject
+
+    # ---- larger sizes
+
+    def larger_plan(self) -> Plan:
+        first = self.trial(0)
+        subject = Subject(read_layout(first.session.capture, self.debug))
+        ran = first.session.run([ORIGINAL], compare=False)
+        self.run_s = first.run_s = ran.wall_s
+        written = find_written(first, subject.layout.buffers)
+        subject = replace(subject, written=written.spans, outputs=written.outputs)
+        good: list[tuple[int, bytes]] = []
+        sets: list[InputSet] = []
+        for scalar in [s for s in subject.layout.scalars if not s.type.floating][:MAX_SCALARS]:
+            for choice in input_sets.larger_arguments(scalar):
+                if found := self._more(subject, f"argument at {choice[0]} larger", [choice]):
+                    good.append(choice)
+                    sets.append(found)
+        if len(good) > 1 and (found := self._more(subject, "all sizes larger", good)):
+            sets.append(found)
+        blocked = None if sets else "no size among its arguments can be larger"
+        return Plan(tuple(sets), (), {}, blocked, self.run_s, subject)
+
+    def _more(
+        self, subject: Subject, name: str, chosen: Sequence[tuple[int, bytes]]
+    ) -> InputSet | None:
+        """With one workgroup more, or as many as before; None: the original does not stand it."""
+        inputs = replace(self._of_size(subject, name, chosen), poison=POISON)
+        grid = input_sets.more_workgroups(self.trial(0).session.capture)
+        for each in (replace(inputs, grid=grid), inputs):
+            if self._stands(subject, each) is None and not self._differs_in_order(
+                INTERLEAVINGS[0], subject, each
+            ):
+                return each
+        return None
 
     # ---- grids
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize.agreement import SetResult, agreement, enter
 from rocm_perf_lab.optimize.layout import Debug, no_debug
-from rocm_perf_lab.optimize.plan import Plan, make_plan
+from rocm_perf_lab.optimize.plan import Plan, make_larger_plan, make_plan
 from rocm_perf_lab.optimize.trial import OpenSession, limit_s
 from rocm_perf_lab.replay.session import ORIGINAL
 
@@ -47,6 +47,11 @@ def prepare(
     return make_plan(open_session, debug, brief, orders)
 
 
+def prepare_larger(open_session: OpenSession, debug: Debug = no_debug) -> Plan:
+    """The same for sizes beyond those of the capture, on one that was grown."""
+    return make_larger_plan(open_session, debug)
+
+
 def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:
     """Compare a build with the original on every set of the plan; stops at the first difference."""
     results: list[SetResult] = []
@@ -75,4 +80,4 @@ def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:
     return CheckResult(tuple(results))
 
 
-__all__ = ["CheckResult", "Plan", "SetResult", "check", "prepare"]
+__all__ = ["CheckResult", "Plan", "SetResult", "check", "prepare", "prepare_larger"]

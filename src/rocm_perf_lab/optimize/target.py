@@ -16,6 +16,7 @@ from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.optimize import result_check
 from rocm_perf_lab.optimize.build import Built
 from rocm_perf_lab.optimize.family import Family, make_family
+from rocm_perf_lab.optimize.grown import grow
 from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.measure import write_floor_ns
 from rocm_perf_lab.optimize.result_check import CheckResult, Plan
@@ -67,7 +68,7 @@ class Target:
         blocked = [
             f"{each.name} is not compared: {each.plan.blocked}"
             for each in family.further
-            if each.plan.blocked
+            if each.plan.blocked and not each.grown
         ]
         missing = family.not_compared()
         left = [f"launches seen but not compared: {', '.join(missing)}"] if missing else []
@@ -169,12 +170,13 @@ def make_target(
     with capture:
         dispatch, totals = capture.dispatch, capture.manifest.totals
         static, main = _static_lds(capture), launch_of(capture)
+        grown = _grown(capture, folder.with_name(f"{folder.name}-larger"))
 
     def opens(path: Path) -> Callable[[int], ReplaySession]:
         seeing = replace(box, readable=(*box.readable, path.resolve()))
         return lambda seed: open_confined(path, device, seeing, seed)
 
-    family = make_family(original, main, recorded, options, beside, opens, tell, debug)
+    family = make_family(original, main, recorded, options, beside, opens, tell, debug, grown)
     seeing = replace(box, readable=(*box.readable, folder.resolve()))
     tell(f"trying inputs on {name}")
     return Target(
@@ -203,6 +205,12 @@ def _reopened(folder: Path, tell: Tell) -> Capture | None:
     except PerfLabError:
         shutil.rmtree(folder)
         return None
+
+
+def _grown(capture: Capture, folder: Path) -> Path | None:
+    if folder.exists():
+        shutil.rmtree(folder)  # of a run that was interrupted, perhaps while it was written
+    return folder if grow(capture, folder) else None
 
 
 def _static_lds(capture: Capture) -> int:

@@ -1,0 +1,108 @@
+"""A capture whose buffers are twice as large: what a program would have given a larger problem.
+
+Sizes beyond the captured ones would lead the original out of its memory. So the memory that the
+arguments point to is described once more elsewhere, with its contents twice over, and the arguments
+point there. Nothing is copied: the new description names the same stored bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocm_perf_lab.replay import writer
+from rocm_perf_lab.replay.format import (
+    CODE_OBJECTS,
+    DISPATCH,
+    KERNARG,
+    MANIFEST,
+    REGIONS,
+    Capture,
+)
+from rocm_perf_lab.schema.capture import Dispatch, Extent, MemoryRegions, Region
+
+MOST_BYTES = 256 << 20  # of the memory that is doubled
+APART = 1 << 30  # from the captured memory, and from one another
+_ALIGNED = 2 << 20
+_WRITTEN = (MANIFEST, DISPATCH, REGIONS, CODE_OBJECTS, KERNARG)
+
+
+def grow(capture: Capture, folder: Path) -> bool:
+    """Write it to a new folder; False: there is nothing to grow, or too much."""
+    pointers = list(_pointers(capture))
+    moved = {region.base: region for _, region in pointers}
+    if not moved or sum(region.size for region in moved.values()) > MOST_BYTES:
+        return False
+    at = max(region.base + region.size for region in capture.regions)
+    places: dict[int, int] = {}
+    larger: list[Region] = []
+    for base, region in sorted(moved.items()):
+        at = -(-(at + APART) // _ALIGNED) * _ALIGNED
+        places[base] = at
+        twice = [*region.before, *(_later(extent, region.size) for extent in region.before)]
+        larger.append(
+            region.model_copy(
+                update={"base": at, "size": 2 * region.size, "before": twice, "after": []}
+            )
+        )
+        at += 2 * region.size
+    kernarg = bytearray(capture.kernarg)
+    for offset, region in pointers:
+        word = int.from_bytes(kernarg[offset : offset + 8], "little")
+        new = word - region.base + places[region.base]
+        kernarg[offset : offset + 8] = new.to_bytes(8, "little")
+    _write(capture, folder, larger, bytes(kernarg))
+    return True
+
+
+def _pointers(capture: Capture) -> list[tuple[int, Region]]:
+    """Offsets of arguments that point to memory, and that memory."""
+    found = []
+    memory = [r for r in capture.regions if "kernarg" not in r.flags]
+    for argument in capture.dispatch.arguments:
+        if argument.kind != "global_buffer" or argument.size != 8:
+            continue
+        word = int.from_bytes(capture.kernarg[argument.offset : argument.offset + 8], "little")
+        region = next((r for r in memory if r.base <= word < r.base + r.size), None)
+        if region is not None:
+            found.append((argument.offset, region))
+    return found
+
+
+def _later(extent: Extent, by: int) -> Extent:
+    return extent.model_copy(update={"offset": extent.offset + by})
+
+
+def _write(capture: Capture, folder: Path, larger: Sequence[Region], kernarg: bytes) -> None:
+    folder.mkdir(mode=0o700)
+    for name in capture.manifest.files:
+        if name not in _WRITTEN:
+            (folder / name).parent.mkdir(mode=0o700, exist_ok=True)
+            os.link(capture.folder / name, folder / name, follow_symlinks=False)
+    regions = [r.model_copy(update={"after": []}) for r in capture.regions]
+    memory = MemoryRegions(
+        regions=sorted([*regions, *larger], key=lambda region: region.base),
+        code_pointers=capture.memory.code_pointers,
+        code_pointer_count=capture.memory.code_pointer_count,
+    )
+    dispatch = _with_values(capture.dispatch, kernarg)
+    writer.write_parts(folder, dispatch, memory, capture.code_objects, kernarg)
+    writer.seal(
+        folder,
+        provenance=capture.manifest.provenance,
+        dispatch=dispatch,
+        memory=memory,
+        code_objects=capture.code_objects,
+        hashed=capture.manifest.files,
+    )
+
+
+def _with_values(dispatch: Dispatch, kernarg: bytes) -> Dispatch:
+    arguments = [
+        a
+        if a.value_hex is None
+        else a.model_copy(update={"value_hex": kernarg[a.offset : a.offset + a.size].hex()})
+        for a in dispatch.arguments
+    ]
+    return dispatch.model_copy(update={"arguments": arguments})
