@@ -7,37 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding, summarize
+from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.analyze.thread_trace.accesses import bytes_per_lane, remarks
 from rocm_perf_lab.report.thread_trace import sentences
 from rocm_perf_lab.schema.profile import BottleneckSummary
 from rocm_perf_lab.schema.thread_trace import to_summary
-from rocm_perf_lab.trace.att_writer import Content
 from rocm_perf_lab.workflow import analyze_files
 from support.analysis import documents
-from support.att import code, wave, written
 from support.traces import TraceBuilder
-
-VMEM, LDS, VALU, WAIT, END = 3, 5, 6, 9, 11
-# isa, category, stall, issue
-Step = tuple[str, int, int, int]
-
-
-def traced(steps: Sequence[Step], folder: Path, waves: int = 2) -> ThreadTraceFinding:
-    """Every wave executes the steps one after the other on a SIMD of its own."""
-    found = []
-    for simd in range(waves):
-        now, rows = 0, []
-        for line, (_, category, stall, issue) in enumerate(steps, 1):
-            rows.append([now, category, stall, stall + issue, line])
-            now += stall + issue
-        found.append(wave(rows, end=now, simd=simd))
-    return summarize(written(Content(code=code(*(isa for isa, *_ in steps)), waves=found), folder))
+from support.twins import END, LDS, VALU, VMEM, WAIT, Step, run, traced
 
 
 def verdict(att: ThreadTraceFinding) -> BottleneckSummary:
-    run = TraceBuilder().dispatch("kernel()", 0, 500_000)
-    found = documents(run.build(), att=[att]).profile.bottleneck
+    found = documents(run().build(), att=[att]).profile.bottleneck
     assert found is not None
     return found
 
@@ -160,9 +142,9 @@ def test_neighbouring_pieces_are_uncoalesced_and_a_second_load_of_one_is_a_repea
 
 def test_a_thread_trace_belongs_to_its_kernel_and_says_so(tmp_path: Path) -> None:
     att = traced([NARROW, ("s_waitcnt vmcnt(0)", WAIT, 212, 4)], tmp_path)
-    run = TraceBuilder().dispatch("other(float*)", 0, 900_000).dispatch("kernel()", 1, 9)
-    run.kernel("kernel()", mangled_name="_Z6kernelv")
-    found = documents(run.build(), att=[att])
+    both = TraceBuilder().kernel("kernel()", mangled_name="_Z6kernelv")
+    both.dispatch("other(float*)", 0, 900_000).dispatch("kernel()", 1, 9)
+    found = documents(both.build(), att=[att])
     profile, analysis = found.profile, found.analysis
     assert profile.kernel is not None and profile.kernel.name == "other(float*)"
     assert profile.thread_trace is not None and profile.thread_trace.kernel == "kernel()"

@@ -11,9 +11,11 @@ from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.launches import LaunchFacts, launch_facts
 from rocm_perf_lab.analyze.memory_levels import WORDS
 from rocm_perf_lab.analyze.occupancy import of_kernel
+from rocm_perf_lab.analyze.requested import Requested, requested
 from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.analyze.rules import rule_set
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
+from rocm_perf_lab.analyze.traced_dispatch import traced_dispatch
 from rocm_perf_lab.analyze.triton_advice import advice
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy
@@ -58,11 +60,10 @@ def analyze_kernels(
             continue
         key = kernel.key
         occupancy = of_kernel(gpu, symbols[name], key.workgroup, key.lds_bytes)
-        evidence = gather(
-            kernel, occupancy, gpu, launches.get(name), (thread_traces or {}).get(name)
-        )
         att = (thread_traces or {}).get(name)
-        verdict = judge(evidence)
+        call = traced_dispatch(timing, name, att) if att is not None else None
+        asked = requested(att, gpu, finding.ceilings, call) if att is not None else None
+        verdict = judge(gather(kernel, occupancy, gpu, launches.get(name), att, asked))
         triton = advice(symbols[name], key, occupancy, att)
         if triton:
             verdict = replace(verdict, next_steps=triton + verdict.next_steps)
@@ -113,6 +114,7 @@ def gather(
     gpu: Gpu | None,
     launch: LaunchFacts | None,
     att: ThreadTraceFinding | None = None,
+    asked: Requested | None = None,
 ) -> KernelEvidence:
     """Everything known of a kernel under the names of rules.toml, with source or reason."""
     numbers: dict[str, Number] = {}
@@ -142,6 +144,8 @@ def gather(
         numbers[name] = Number(None, ATT, why_no_stalls)
     if att is not None and att.usable:
         numbers.update(_from_thread_trace(att, gpu, numbers))
+        if asked is not None:
+            numbers["requested_fraction"] = asked.number
     numbers.update(_combined(numbers))
     if occupancy is not None:
         source = "registers, LDS and workgroup size recorded; architecture file"
@@ -152,6 +156,8 @@ def gather(
             limited, f"limited by {' and '.join(occupancy.limiters)}", why
         )
     level = _level_in_words(roofline, numbers)
+    if numbers["memory_fraction"].value is None and asked is not None and asked.level:
+        level = asked.level
     return KernelEvidence(numbers, occupancy.limiter if occupancy else None, level)
 
 
@@ -224,7 +230,9 @@ _ATT_SHARES = (
     "vmem_issue_share",
     "barrier_share",
     "memory_wait_share",
+    "memory_held_share",
     "alu_stall_share",
+    "requested_fraction",
 )
 
 
@@ -243,7 +251,11 @@ def _from_thread_trace(
         found["lds_stall_share"] = Number(f.wait_lds + f.stall_lds, f"{ATT}: LDS waits and stalls")
         found["vmem_issue_share"] = Number(f.stall_vmem, f"{ATT}: issue stalls of vector memory")
         found["barrier_share"] = Number(f.barrier, f"{ATT}: barriers")
+        held = f.wait_vmem + f.wait_unresolved + f.stall_vmem + f.end_of_wave
         found["memory_wait_share"] = Number(memory, f"{ATT}: waits for vector and scalar memory")
+        found["memory_held_share"] = Number(
+            held, f"{ATT}: waits for vector memory, its issue stalls, and stores leaving"
+        )
         found["alu_stall_share"] = Number(
             f.stall_valu + f.stall_mfma, f"{ATT}: issue stalls of vector and matrix arithmetic"
         )

@@ -18,6 +18,7 @@ from rocm_perf_lab.analyze.thread_trace.finding import (
 )
 from rocm_perf_lab.analyze.thread_trace.residency import EngineOccupancy, WaveDurations
 from rocm_perf_lab.analyze.thread_trace.sums import Agreement
+from rocm_perf_lab.analyze.thread_trace.traffic import Traffic
 from rocm_perf_lab.schema.common import Document, Model, Provenance
 from rocm_perf_lab.schema.modelled_error import ModelledError
 
@@ -60,6 +61,9 @@ class ThreadTraceSummary(Model):
     stall_sites: list[StallSite]
     accesses: list[Access] = Field(description="narrow, uncoalesced and repeated loads")
     exposed_latency: list[ExposedLatency]
+    traffic: Traffic | None = Field(
+        default=None, description="what the executed loads and stores asked for, per lane"
+    )
     waits_recorded_share: float | None
     waits_inferred_share: float | None
     issue_utilisation: float | None

@@ -33,6 +33,7 @@ from rocm_perf_lab.trace.att_waves import read_waves, wave_files
 __all__ = ["AttFolder", "AttTrace", "find", "read"]
 
 _FOLDER = re.compile(r"ui_output_agent_(\d{1,18})_dispatch_(\d{1,18})")
+_RAW = re.compile(r"(\d{1,10})_(\d{1,18})_shader_engine_\d+_(\d{1,18})\.att")
 _COUNTS = ("hit", "latency", "stall", "idle")
 
 
@@ -81,13 +82,23 @@ def _describe(folder: Path) -> AttFolder:
     match = _FOLDER.match(folder.resolve().name)
     stats = folder.parent / f"stats_{folder.name}.csv"
     databases = {*folder.parent.glob("*_results.db"), *folder.parent.glob("*/*_results.db")}
+    agent, dispatch = (int(match[1]), int(match[2])) if match else (None, None)
     return AttFolder(
         path=folder,
-        agent_handle=int(match[1]) if match else None,
-        dispatch_id=int(match[2]) if match else None,
+        agent_handle=agent,
+        dispatch_id=dispatch,
         stats_csv=stats if stats.is_file() else None,
         databases=tuple(sorted(databases)),
+        process_ids=_process_ids(folder.parent, agent, dispatch),
     )
+
+
+def _process_ids(beside: Path, agent: int | None, dispatch: int | None) -> tuple[int, ...]:
+    """Of the raw traces that the folder may have been decoded from: their names begin with it."""
+    raw = [*beside.glob("*.att"), *beside.glob("*/*.att")]
+    found = (_RAW.fullmatch(path.name) for path in raw)
+    mine = {int(m[1]) for m in found if m and (int(m[2]), int(m[3])) == (agent, dispatch)}
+    return tuple(sorted(mine))
 
 
 def read(folder: Path | AttFolder) -> AttTrace:

@@ -10,6 +10,7 @@ from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph
 from rocm_perf_lab.analyze.keys import KernelKey, possible
 from rocm_perf_lab.analyze.metrics_table import Row
 from rocm_perf_lab.analyze.modelled_error import kernel_error_class, run_error_class
+from rocm_perf_lab.analyze.requested import requested
 from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.run_time import PARTS, RunTime
 from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
@@ -270,7 +271,7 @@ def profile_without_runs(
     found = max(att, key=lambda a: (a.usable, a.waves.total_cycles if a.waves else 0), default=None)
     if found is None:
         return _bare(provenance, gpu, why, dict.fromkeys(_NEEDS_A_TRACE, why))
-    evidence = gather(None, None, gpu, None, found)
+    evidence = gather(None, None, gpu, None, found, requested(found, gpu, None, None))
     reasons = dict.fromkeys((n for n in _NEEDS_A_TRACE if n not in ("kernel", "bottleneck")), why)
     size = "a thread trace does not record the launch size"
     return _bare(provenance, gpu, "the kernel of the thread trace", reasons).model_copy(

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rocm_perf_lab.analyze.thread_trace.residency import EngineOccupancy, WaveDurations
 from rocm_perf_lab.analyze.thread_trace.sums import Agreement, Sums
+from rocm_perf_lab.analyze.thread_trace.traffic import Traffic
 from rocm_perf_lab.trace.att_trace import IntColumn
 
 
@@ -145,6 +146,7 @@ class ThreadTraceFinding:
     symbols: tuple[str, ...]  # other names the files give it
     agent_handle: int | None
     dispatch_id: int | None
+    process_ids: tuple[int, ...]  # that it may be of; () not known
     gfxip: int | None
     usable: bool
     reason: str | None  # why it is not usable
@@ -166,6 +168,7 @@ class ThreadTraceFinding:
     accesses: tuple[Access, ...]  # vector memory instructions with a remark, costliest first
     small_reads: tuple[Access, ...]  # less than 16 bytes a lane of memory or LDS, in loops
     exposed_latency: tuple[ExposedLatency, ...]
+    traffic: Traffic | None  # what the executed loads and stores asked for
     waits_recorded_share: float | None  # of memory-wait cycles, by recorded dependencies
     waits_inferred_share: float | None
     issue_utilisation: float | None

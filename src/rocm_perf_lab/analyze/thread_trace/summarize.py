@@ -17,6 +17,7 @@ from rocm_perf_lab.analyze.thread_trace.finding import (
 )
 from rocm_perf_lab.analyze.thread_trace.spent import Spent, causes, is_gfx9, lost_cycles
 from rocm_perf_lab.analyze.thread_trace.sums import Agreement, Placed, Sums
+from rocm_perf_lab.analyze.thread_trace.traffic import traffic
 from rocm_perf_lab.trace.att_trace import AttTrace, Code
 from rocm_perf_lab.trace.library_code import own_place
 
@@ -65,6 +66,7 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         symbols=_symbols(trace, lines),
         agent_handle=trace.folder.agent_handle,
         dispatch_id=trace.folder.dispatch_id,
+        process_ids=trace.folder.process_ids,
         gfxip=trace.gfxip,
         usable=reason is None,
         reason=reason,
@@ -86,6 +88,7 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         accesses=view.accesses() if cycles else (),
         small_reads=view.small_reads() if cycles else (),
         exposed_latency=view.exposed() if cycles else (),
+        traffic=traffic(trace, placed, kind) if cycles else None,
         waits_recorded_share=recorded,
         waits_inferred_share=inferred,
         issue_utilisation=busy[0] / resident if busy and resident else None,
@@ -263,6 +266,7 @@ def _reasons(finding: ThreadTraceFinding, no_matrix: str | None) -> dict[str, st
         "gfxip": "filenames.json does not tell; gfx9 is assumed",
         "waves": no_waves,
         "fractions": no_waves,
+        "traffic": no_waves,
         "state_cycles": "no wave has a timeline",
         "waits_recorded_share": no_waits,
         "waits_inferred_share": no_waits,

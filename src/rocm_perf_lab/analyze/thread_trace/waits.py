@@ -113,15 +113,15 @@ def _raises(kind: str | None, text: str, gen: int) -> tuple[str, ...]:
     if kind == "BVH":
         return ("bvhcnt",) if gen == 12 else (load,)
     if kind == "FLAT":
-        return (store if _is_store(text) else load, shared)
+        return (store if is_store(text) else load, shared)
     if kind in classes.VMEM:
         if gen == 12 and ("image_sample" in text or "image_gather" in text):
             return ("samplecnt",)
-        return (store if _is_store(text) else load,)
+        return (store if is_store(text) else load,)
     return ()
 
 
-def _is_store(text: str) -> bool:
+def is_store(text: str) -> bool:
     if "atomic" in text:
         return not ("glc" in text or "_return" in text or " sc0" in text)
     return "store" in text or text.startswith("global_wb")
