@@ -143,7 +143,7 @@ def test_a_pointer_chase_is_latency_bound() -> None:
     found = profiled(
         read=1e6, valu=0.0001, wait=0.98, waves_per_cu=1 / 304, loads=4096, workgroups=1, block=64
     )
-    assert (found.label, found.rule) == ("latency_bound", "dependent_loads")
+    assert (found.label, found.rule) == ("latency_bound", "dependent_chain")
 
 
 def test_a_pointer_chase_of_many_waves_is_latency_bound_too() -> None:
@@ -244,6 +244,17 @@ def test_a_thousand_empty_launches_are_launch_bound() -> None:
 
 def test_short_kernels_without_gaps_are_not_launch_bound() -> None:
     assert profiled(5, read=1.7e7, wait=0.8, launches=100, gap_us=0.1).label != "launch_bound"
+
+
+def test_a_grid_of_few_loops_that_batch_their_loads_is_too_small_not_a_chain() -> None:
+    found = profiled(read=1e8, valu=0.02, wait=0.8, waves_per_cu=0.5, workgroups=40, loads=20_000)
+    assert (found.label, found.rule) == ("under_occupied", "too_few_workgroups")
+
+
+def test_memory_near_its_limit_claims_no_residency_it_does_not_have() -> None:
+    found = profiled(read=1e9, written=1e9, valu=0.05, wait=0.8, waves_per_cu=6.7)
+    assert found.rule == "memory_near_saturation" and found.confidence != "high"
+    assert "resident" not in found.meaning
 
 
 def test_a_small_grid_is_under_occupied() -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from rocm_perf_lab.report.text import summary
+from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.workflow import Choices, analyze_files
+from support.analysis import documents
 from support.traces import MI300X
 from support.twins import END, MI350X, SMEM, VALU, VMEM, WAIT, Step, run, traced, verdict
 
@@ -24,6 +28,14 @@ STREAM: list[Step] = [
 
 def microseconds(tbps: float, bytes_a_lane: int = 128) -> float:
     return bytes_a_lane * LANES / tbps / 1e6
+
+
+def printed(profile: ProfileDocument) -> str:
+    """On one line: what matters is the words."""
+    console = Console(width=80, color_system=None)
+    with console.capture() as capture:
+        console.print(summary(profile, 80))
+    return " ".join(capture.get().split())
 
 
 # --- bandwidth from executed loads and stores ------------------------------------------------
@@ -95,3 +107,47 @@ def test_bytes_of_loads_and_stores_are_counted_apart_and_scratch_is_not(tmp_path
     assert (found.loads, found.stores) == (8, 8)
     assert (found.load_bytes, found.store_bytes) == (2 * 64, 2 * 64)
     assert found.ended_share == 1 and found.bytes_per_load == 16
+
+
+# --- the grid before registers and LDS -------------------------------------------------------
+
+WAITING: list[Step] = [
+    ("global_load_dwordx4 v[4:7], v[0:1], off", VMEM, 0, 4),
+    ("s_waitcnt vmcnt(0)", WAIT, 900, 4),
+    ("v_add_f32_e32 v0, v1, v2", VALU, 0, 100),
+    ("s_endpgm", END, 0, 4),
+]
+
+
+@pytest.mark.parametrize(
+    ("workgroups", "rule"), [(40, "too_few_workgroups"), (215, "idle_units"), (256, "idle_units")]
+)
+def test_a_grid_smaller_than_the_device_comes_before_registers_and_lds(
+    workgroups: int, rule: str, tmp_path: Path
+) -> None:
+    """40 workgroups on 256 CUs; 0.84 on each: what 64 KiB of LDS would allow is not the matter."""
+    agent = MI350X if workgroups < 256 else MI300X
+    builder = run(workgroups, 300.0, agent=agent, lds=65536, arch_vgprs=256, total_vgprs=256)
+    found = verdict(traced(WAITING, tmp_path), builder)
+    assert (found.bottleneck, found.rule) == ("under_occupied", rule)
+    said = " ".join([found.meaning, *found.next_steps])
+    assert "launch_bounds" not in said and "smaller tiles" not in said
+    assert f"{workgroups} workgroups, {agent.properties['cu_count']} CUs" in found.evidence[0].text
+
+
+def test_a_grid_that_leaves_places_empty_is_named_before_what_would_allow_more(
+    tmp_path: Path,
+) -> None:
+    """Two workgroups of 64 on each CU, where 128 registers let eight be there."""
+    builder = run(608, 300.0, block=64, arch_vgprs=128, total_vgprs=128)
+    found = verdict(traced(WAITING, tmp_path), builder)
+    assert (found.bottleneck, found.rule) == ("under_occupied", "grid_brings_few_waves")
+
+
+def test_the_line_on_occupancy_speaks_of_the_grid_where_that_limits(tmp_path: Path) -> None:
+    builder = run(40, 300.0, agent=MI350X, lds=65536)
+    profile = documents(builder.build(), att=[traced(WAITING, tmp_path)]).profile
+    text = printed(profile)
+    assert "limited by the grid: it brings 0.16 waves to each SIMD, 2 would fit" in text
+    builder = run(8192, 300.0, agent=MI350X, lds=65536)
+    assert "limited by LDS" in printed(documents(builder.build()).profile)

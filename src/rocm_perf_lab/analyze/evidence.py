@@ -10,7 +10,7 @@ from rocm_perf_lab.analyze.kernel_class import kernel_class
 from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.launches import LaunchFacts, launch_facts
 from rocm_perf_lab.analyze.memory_levels import WORDS
-from rocm_perf_lab.analyze.occupancy import of_kernel
+from rocm_perf_lab.analyze.occupancy import grid_waves_per_simd, of_kernel
 from rocm_perf_lab.analyze.requested import Requested, requested
 from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.analyze.rules import rule_set
@@ -63,8 +63,10 @@ def analyze_kernels(
         att = (thread_traces or {}).get(name)
         call = traced_dispatch(timing, name, att) if att is not None else None
         asked = requested(att, gpu, finding.ceilings, call) if att is not None else None
-        verdict = judge(gather(kernel, occupancy, gpu, launches.get(name), att, asked))
-        triton = advice(symbols[name], key, occupancy, att)
+        known = gather(kernel, occupancy, gpu, launches.get(name), att, asked)
+        verdict = judge(known)
+        rounds = known.value("rounds")
+        triton = advice(symbols[name], key, occupancy, att, rounds is not None and rounds < 1)
         if triton:
             verdict = replace(verdict, next_steps=triton + verdict.next_steps)
         judged[name] = KernelAnalysis(
@@ -129,12 +131,7 @@ def gather(
         numbers["overlap_share"] = Number(launch.overlap_share, TRACE, "no duration recorded")
         numbers["exposed_share"] = Number(launch.exposed_share, TRACE, "not a collective")
     if roofline is not None and gpu is not None and gpu.cu_count:
-        places = gpu.cu_count / gpu.limits.cus_per_domain
-        workgroups = roofline.key.workgroups
-        why_no_grid = None if workgroups else "the launch size is not recorded"
-        fill = workgroups / places if workgroups else None
-        source = f"{workgroups:,} workgroups, {gpu.cu_count} CUs"
-        numbers["device_fill"] = Number(fill, source, why_no_grid)
+        numbers.update(_grid(roofline.key, occupancy, gpu, gpu.cu_count))
     if roofline is not None:
         numbers.update(_from_counters(roofline))
     why_no_stalls = "no thread trace" if att is None else att.reason
@@ -161,6 +158,30 @@ def gather(
     return KernelEvidence(numbers, occupancy.limiter if occupancy else None, level)
 
 
+def _grid(
+    key: KernelKey, occupancy: Occupancy | None, gpu: Gpu, cu_count: int
+) -> dict[str, Number]:
+    """How far the grid fills the device, and what of it fits at once."""
+    workgroups = key.workgroups
+    if not workgroups:
+        unknown = Number(None, "", "the launch size is not recorded")
+        return dict.fromkeys(("device_fill", "rounds", "resident_by_grid"), unknown)
+    places = cu_count / gpu.limits.cus_per_domain
+    resident = occupancy.workgroups_per_domain if occupancy else None
+    source = f"{workgroups:,} workgroups, {cu_count} CUs"
+    waves = grid_waves_per_simd(gpu, key.grid, key.workgroup) or 0.0
+    why = (occupancy.reason if occupancy else None) or "occupancy is not known"
+    return {
+        "device_fill": Number(workgroups / places, source),
+        "rounds": Number(
+            workgroups / (places * resident) if resident else None,
+            f"{source}, {resident} fit on each",
+            why,
+        ),
+        "resident_by_grid": Number(min(waves / gpu.limits.max_waves_per_simd, 1.0), source),
+    }
+
+
 def _level_in_words(roofline: KernelRoofline | None, numbers: Mapping[str, Number]) -> str:
     """The level of memory nearest its ceiling: what a bandwidth verdict speaks of."""
     fabric, l2 = (numbers.get(f"{n}_fraction", Number(None, "")).value for n in ("fabric", "l2"))
@@ -183,6 +204,7 @@ _COUNTER_METRICS = {
     "lds_unaligned_time": "lds_unaligned_time",
     "wait_share": "wait_share",
     "loads_per_wave": "loads_per_wave",
+    "wait_cycles_per_load": "wait_cycles_per_load",
     "occupancy_measured": "occupancy_of_busy_cus",
     "occupancy_of_device": "occupancy",
 }

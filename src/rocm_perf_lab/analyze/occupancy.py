@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocm_perf_lab.analyze.keys import possible
+from rocm_perf_lab.analyze.keys import KernelKey, possible
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
 from rocm_perf_lab.trace.trace import KernelSymbol
@@ -26,3 +26,14 @@ def of_kernel(
         sgprs=symbol.sgprs,
         lds_bytes=lds_bytes if lds_bytes >= 0 else symbol.static_lds_bytes,
     )
+
+
+def grid_waves_per_simd(
+    gpu: Gpu | None, grid: tuple[int, int, int], workgroup: tuple[int, int, int]
+) -> float | None:
+    """Waves a launch of this size brings to each SIMD of the device, spread evenly."""
+    if gpu is None or not gpu.cu_count or not possible(grid, workgroup):
+        return None
+    key = KernelKey("", grid, workgroup, 0)
+    waves = key.workgroups * -(-key.threads // gpu.wave_size)
+    return waves / (gpu.cu_count * gpu.simds_per_cu)

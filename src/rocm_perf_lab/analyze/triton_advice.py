@@ -25,8 +25,12 @@ def advice(
     key: KernelKey,
     occupancy: Occupancy,
     att: ThreadTraceFinding | None = None,
+    grid_limited: bool = False,
 ) -> tuple[str, ...]:
-    """Sentences, the surest first; empty for a kernel that is not Triton's."""
+    """Sentences, the surest first; empty for a kernel that is not Triton's.
+
+    `grid_limited`: the grid brings fewer workgroups than LDS and registers let be resident.
+    """
     made = parameters_of(symbol.name)
     if "num_warps" not in made:
         return ()
@@ -39,7 +43,7 @@ def advice(
             f"than num_warps={made['num_warps']}."
         )
     stages = made.get("num_stages", "0")
-    if "lds" in occupancy.limiters and key.lds_bytes:
+    if "lds" in occupancy.limiters and key.lds_bytes and not grid_limited:
         less = (
             f", or fewer than num_stages={stages}" if stages.isdigit() and int(stages) > 1 else ""
         )
@@ -48,7 +52,8 @@ def advice(
             f"per SIMD. Try {smaller}{less}."
         )
     step, used = occupancy.steps.get("vgpr"), symbol.total_vgprs
-    if step and used and "vgpr" in occupancy.limiters and used <= _JUST_OVER * step.at_most:
+    near = step is not None and used and used <= _JUST_OVER * step.at_most
+    if near and step and "vgpr" in occupancy.limiters and not grid_limited:
         found.append(
             f"{used} registers are just over a step: at {step.at_most} it would have "
             f"{step.gives:g} waves per SIMD. Try waves_per_eu={step.gives:g}, which asks the "
@@ -56,7 +61,7 @@ def advice(
         )
     if 0 < key.workgroups < _ENOUGH_WORKGROUPS:
         found.append(
-            f"The grid has {key.workgroups:,} programs, and MI300X wants 1,024 or more. Try "
+            f"The grid has {key.workgroups:,} programs; AMD's guide asks for 1,024 or more. Try "
             f"{smaller}, or split the reduction over programs."
         )
     small = att.small_reads if att else ()

@@ -281,9 +281,16 @@ def _occupancy(kernel: KernelProfile) -> str:
     else:
         registers = f"{r.total_vgpr_per_thread} VGPRs"
     limiters = " and ".join(_RESOURCES.get(name, name) for name in o.limiters)
+    used = f"({registers}, {r.lds_bytes} B LDS)"
+    brings = kernel.grid_waves_per_simd
+    if brings is not None and brings < o.waves_per_simd:
+        return (
+            f"limited by the grid: it brings {brings:.2g} waves to each SIMD, {o.waves_per_simd:g} "
+            f"would fit {used}"
+        )
     text = (
         f"{percent(o.theoretical)} in theory, {o.waves_per_simd:g} waves/SIMD, "
-        f"limited by {limiters} ({registers}, {r.lds_bytes} B LDS)"
+        f"limited by {limiters} {used}"
     )
     steps = [(name, o.steps[name]) for name in o.limiters if name in o.steps]
     if steps and o.together_waves_per_simd and o.together_waves_per_simd > o.waves_per_simd:

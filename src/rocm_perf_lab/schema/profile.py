@@ -191,6 +191,11 @@ class KernelProfile(Model):
     stability: Stability
     resources: Resources
     occupancy: Occupancy
+    grid_waves_per_simd: float | None = Field(
+        default=None,
+        description="waves the launch brings to each SIMD of the device; fewer than fit: the grid "
+        "limits residency, not the kernel's resources",
+    )
     roofline: RooflineSummary
     critical_path: CriticalPathSummary
     bottleneck: BottleneckSummary

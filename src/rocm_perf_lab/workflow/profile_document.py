@@ -10,6 +10,7 @@ from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph
 from rocm_perf_lab.analyze.keys import KernelKey, possible
 from rocm_perf_lab.analyze.metrics_table import Row
 from rocm_perf_lab.analyze.modelled_error import kernel_error_class, run_error_class
+from rocm_perf_lab.analyze.occupancy import grid_waves_per_simd
 from rocm_perf_lab.analyze.requested import requested
 from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.run_time import PARTS, RunTime
@@ -130,6 +131,7 @@ def _kernel(
         stability=_stability(times.stability, findings.modelled),
         resources=_resources(times),
         occupancy=_occupancy(times, judged),
+        grid_waves_per_simd=grid_waves_per_simd(findings.gpu, times.grid, times.workgroup),
         roofline=_roofline(roof, findings),
         critical_path=_critical_path(on_graph, findings.serialised),
         bottleneck=_bottleneck(judged),
