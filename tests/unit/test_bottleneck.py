@@ -465,6 +465,7 @@ def test_thresholds_stand_in_one_file_and_name_known_metrics() -> None:
         assert rule.stage in RULES.stages and rule.meaning and rule.next_steps
         assert set(rule.metrics) <= set(METRICS)
         assert rule.decides == "any" or rule.decides in {c.metric for c in rule.all}
+        assert rule.gain and set(rule.gain) <= {"roof", "fills", "removes"}
     assert {rule.label for rule in RULES.rules} == set(LABELS) - {"unknown"}
 
 

@@ -51,7 +51,8 @@ def test_a_stream_at_most_of_the_bandwidth_is_bandwidth_bound_whatever_waves_wai
     assert found.confidence == "high"
     evidence = found.evidence[0]
     assert "128 B a lane x 16,777,216 lanes" in evidence.text
-    assert f"{1000 * tbps:,.0f} of HBM's" in evidence.text and "8,192" in evidence.text
+    assert f"ask for {1000 * tbps:,.0f} GB/s, more than HBM's measured 4,886" in evidence.text
+    assert f"{100 * tbps / 8.192:.0f} % of the datasheet's 8,192" in evidence.text
     assert not any("16 bytes a lane" in step or "128-bit" in step for step in found.next_steps)
     assert any("what of this caches serve" in missing for missing in found.missing)
 
@@ -151,3 +152,96 @@ def test_the_line_on_occupancy_speaks_of_the_grid_where_that_limits(tmp_path: Pa
     assert "limited by the grid: it brings 0.16 waves to each SIMD, 2 would fit" in text
     builder = run(8192, 300.0, agent=MI350X, lds=65536)
     assert "limited by LDS" in printed(documents(builder.build()).profile)
+
+
+# --- next steps and gains from the evidence --------------------------------------------------
+
+
+def test_waits_for_kernel_arguments_are_not_told_to_unroll(tmp_path: Path) -> None:
+    steps: list[Step] = [
+        ("s_load_dwordx8 s[0:7], s[4:5], 0x0", SMEM, 0, 4),
+        ("s_waitcnt lgkmcnt(0)", WAIT, 700, 4),
+        ("global_load_dwordx4 v[4:7], v[0:1], off", VMEM, 0, 4),
+        ("s_waitcnt vmcnt(0)", WAIT, 200, 4),
+        ("s_endpgm", END, 0, 50),
+    ]
+    found = verdict(traced(steps, tmp_path), run(us=5000.0))
+    assert (found.bottleneck, found.rule) == ("latency_bound", "traced_scalar_waits")
+    said = " ".join(found.next_steps)
+    assert "unroll" not in said and "independent loads" not in said and "arguments" in said
+
+
+def test_loads_of_sixteen_bytes_are_not_told_to_widen_and_narrow_ones_are(tmp_path: Path) -> None:
+    def steps(load: str) -> list[Step]:
+        return [(load, VMEM, 700, 4), ("s_waitcnt vmcnt(0)", WAIT, 100, 4), ("s_endpgm", END, 0, 4)]
+
+    wide = verdict(traced(steps("global_load_dwordx4 v[4:7], v[0:1], off"), tmp_path / "wide"))
+    narrow = verdict(traced(steps("global_load_ushort v4, v[0:1], off"), tmp_path / "narrow"))
+    assert wide.bottleneck == narrow.bottleneck == "vector_memory_issue_bound"
+    assert not any("16 bytes a lane" in step for step in wide.next_steps)
+    assert any("16 bytes a lane" in step for step in narrow.next_steps)
+
+
+def test_waves_that_batch_their_loads_are_not_told_to_issue_several(tmp_path: Path) -> None:
+    loads: list[Step] = [
+        (f"global_load_dwordx4 v[{n}:{n + 3}], v[0:1], off offset:{64 * n}", VMEM, 0, 4)
+        for n in range(4, 36, 4)
+    ]
+    batch: list[Step] = [*loads, ("s_waitcnt vmcnt(0)", WAIT, 900, 4), ("s_endpgm", END, 0, 4)]
+    found = verdict(traced(batch, tmp_path / "batch"), run(us=5000.0))
+    assert found.rule == "traced_latency"
+    assert not any("independent loads" in step for step in found.next_steps)
+    single = verdict(traced(WAITING, tmp_path / "single"), run(us=5000.0))
+    assert any("independent loads" in step for step in single.next_steps)
+
+
+def test_registers_are_spoken_of_only_where_they_limit(tmp_path: Path) -> None:
+    limited = run(us=5000.0, arch_vgprs=128, total_vgprs=128)
+    found = verdict(traced(WAITING, tmp_path / "a"), limited)
+    assert any("registers per lane" in step for step in found.next_steps)
+    found = verdict(traced(WAITING, tmp_path / "b"), run(us=5000.0))
+    assert not any("resident" in step for step in found.next_steps)
+
+
+def test_unknown_with_a_thread_trace_asks_for_none_and_says_what_it_shows(tmp_path: Path) -> None:
+    busy: list[Step] = [
+        ("v_add_f32_e32 v0, v1, v2", VALU, 20, 80),
+        ("s_waitcnt vmcnt(0)", WAIT, 20, 0),
+        ("s_barrier", WAIT, 18, 0),
+    ]
+    found = verdict(traced(busy, tmp_path))
+    assert found.bottleneck == "unknown"
+    assert not any("thread trace (--att)" in step for step in found.next_steps)
+    assert any("counters" in step for step in found.next_steps)
+    assert "% at barriers" in found.meaning
+
+
+def test_each_verdict_says_what_it_would_gain_at_most(tmp_path: Path) -> None:
+    """Bandwidth by the peak, waits by their share, a grid by the units it leaves idle."""
+    stream = verdict(
+        traced(STREAM, tmp_path / "a"), run(LANES // 256, microseconds(6.6), agent=MI350X)
+    )
+    assert stream.gain is not None and stream.gain.kernel_at_most == pytest.approx(8.192 / 6.6)
+    waits = verdict(traced(WAITING, tmp_path / "b"), run(us=5000.0))
+    share = 900 / 1012
+    assert waits.gain is not None
+    assert waits.gain.kernel_at_most == pytest.approx(1 / (1 - share))
+    assert any("waiting for memory (88.9 %)" in why for why in waits.gain.reasons)
+    small = verdict(traced(WAITING, tmp_path / "c"), run(40, agent=MI350X))
+    assert small.gain is not None
+    assert small.gain.kernel_at_most == pytest.approx(256 / 40 / (1 - share))
+
+
+def test_the_run_gains_no_more_than_its_path_lets_it(tmp_path: Path) -> None:
+    """The kernel is a tenth of the run: whatever it gains, the rest stays."""
+    builder = run(us=100.0)
+    builder.dispatch("other()", 101_000, 1_001_000, grid=(2**21, 1, 1))
+    found = verdict(traced(WAITING, tmp_path), builder)
+    assert found.gain is not None and found.gain.run_at_most is not None
+    assert 1.0 < found.gain.run_at_most < 1.12 < (found.gain.kernel_at_most or 0)
+    assert any("% of the run's path" in why for why in found.gain.reasons)
+
+
+def test_the_gain_is_printed_with_its_reasons(tmp_path: Path) -> None:
+    profile = documents(run(us=5000.0).build(), att=[traced(WAITING, tmp_path)]).profile
+    assert "Gain at most 9.04x for the kernel (no wave time waiting for memory" in printed(profile)

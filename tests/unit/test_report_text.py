@@ -66,7 +66,7 @@ def test_no_rules_or_metrics_identifier_stands_in_prose() -> None:
     identifiers = {name for name in identifiers if "_" in name}
     numbers = {name: Number(0.9, "measured") for name in rules.units}
     for rule in rules.rules:
-        for text in (rule.meaning, *rule.next_steps, rule.counters_add or ""):
+        for text in (rule.meaning, *(s.text for s in rule.next_steps), rule.counters_add or ""):
             assert not identifiers & set(re.findall(r"\w+", text)), text
     for metric in rules.units:
         found = judge(KernelEvidence({**numbers, metric: Number(None, "", "not counted")}))

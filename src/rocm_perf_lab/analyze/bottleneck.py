@@ -13,7 +13,14 @@ from rocm_perf_lab.analyze.rules import Condition, Confidence, Label, Rule, Rule
 
 ATT = "thread trace"
 _RELATIONS = {">=": "at least", ">": "above", "<=": "at most", "<": "below"}
+_LOOK = "Look at the lines that lost most: `stall_sites` of thread_trace.json."
 _LISTED = 3  # of what is not known for one reason
+_LIMITERS = {
+    "vgpr": "registers per lane",
+    "sgpr": "scalar registers per wave",
+    "lds": "LDS per workgroup",
+    "workgroup": "the workgroup's size",
+}
 _STEPS: tuple[Confidence, ...] = ("high", "medium", "low")
 
 
@@ -24,6 +31,7 @@ class Number:
     value: float | None
     source: str
     reason: str | None = None
+    peak: float | None = None  # over the highest ceiling any source grants, where `value` is not
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,7 @@ class KernelEvidence:
     numbers: Mapping[str, Number] = field(default_factory=dict)
     limiter: str | None = None  # of theoretical occupancy
     level: str = "memory"  # the level of memory nearest its ceiling, in words
+    lost: str | None = None  # what a thread trace shows waves lose most of their time to
 
     def value(self, metric: str) -> float | None:
         number = self.numbers.get(metric)
@@ -169,8 +178,16 @@ def _shown(condition: Condition, evidence: KernelEvidence, rules: RuleSet) -> Ev
 
 def _next_steps(rule: Rule, evidence: KernelEvidence) -> tuple[str, ...]:
     limiter = evidence.limiter or "an unknown resource"
-    what = rule.limiter_steps.get(limiter, limiter).replace("{limiter}", limiter)
-    return tuple(step.replace("{limiter}", what) for step in rule.next_steps)
+    named = _LIMITERS.get(limiter, limiter)
+    what = rule.limiter_steps.get(limiter, named).replace("{limiter}", limiter)
+    fitting = [
+        step.text
+        for step in rule.next_steps
+        if all(_holds(c, evidence) for c in step.when)
+        and not any(_holds(c, evidence) for c in step.unless)
+    ]
+    # Only a thread trace tells that a step would not help.
+    return tuple(text.replace("{limiter}", what) for text in fitting) or (_LOOK,)
 
 
 def _unknown(evidence: KernelEvidence, rules: RuleSet) -> Verdict:
@@ -188,21 +205,30 @@ def _unknown(evidence: KernelEvidence, rules: RuleSet) -> Verdict:
         for c in _decisive_conditions(rules)
         if evidence.value(c.metric) is not None
     ]
+    traced = bool(evidence.value("traced"))
     if missing:
         meaning = "No rule holds, and not every rule could be decided with what was measured."
-        steps = ("Collect counters (rocm-perf profile without --no-counters) or a thread trace.",)
     else:
         meaning = (
             "No single limit stands out: no unit is near its ceiling and waits do not dominate."
         )
-        steps = ("Look at the thread trace (--att) for where waves spend their time.",)
+    if evidence.lost:
+        meaning += f" Where the waves lose most time: {evidence.lost}."
+    steps: list[str] = []
+    if missing and not counted:
+        other = "" if traced else " or a thread trace (--att)"
+        steps.append(f"Collect counters (rocm-perf profile without --no-counters){other}.")
+    elif not traced:
+        steps.append("Record a thread trace (--att): it shows where waves spend their time.")
+    if traced:
+        steps.append(_LOOK)
     return Verdict(
         label="unknown",
         rule=None,
         confidence="none",
         meaning=meaning,
         evidence=tuple(looked_at),
-        next_steps=steps,
+        next_steps=tuple(steps),
         missing=tuple(f"{why}: {_listed(words)} not known" for why, words in missing.items()),
     )
 

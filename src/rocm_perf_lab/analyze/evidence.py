@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rocm_perf_lab.analyze.bottleneck import ATT, KernelEvidence, Number, Verdict, judge
+from rocm_perf_lab.analyze.gain import Gain, at_most
+from rocm_perf_lab.analyze.graph import DagFinding
 from rocm_perf_lab.analyze.kernel_class import kernel_class
 from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.launches import LaunchFacts, launch_facts
@@ -16,6 +18,7 @@ from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.analyze.rules import rule_set
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.analyze.traced_dispatch import traced_dispatch
+from rocm_perf_lab.analyze.traced_numbers import ONLY_TRACED, from_thread_trace, lost_to
 from rocm_perf_lab.analyze.triton_advice import advice
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy
@@ -35,6 +38,7 @@ class KernelAnalysis:
     occupancy: Occupancy
     roofline: KernelRoofline | None
     verdict: Verdict
+    gain: Gain
     remarks: tuple[str, ...] = ()  # what else was seen, in sentences
 
 
@@ -43,16 +47,19 @@ def analyze_kernels(
     finding: RooflineFinding,
     gpu: Gpu | None,
     thread_traces: Mapping[str, ThreadTraceFinding] | None = None,
+    dag: DagFinding | None = None,
 ) -> tuple[KernelAnalysis, ...]:
     """A verdict for each kernel name of the timing run, longest total time first.
 
-    `timing` is the run the counters were joined to; `thread_traces` are by kernel name.
+    `timing` is the run the counters were joined to; `thread_traces` are by kernel name; `dag` is
+    that run's graph, where it has one.
     """
     launches = launch_facts(timing)
     if finding.timed_by == "counter run":
         # Counting serialises: the idle time between dispatches is the profiler's.
         launches = {n: replace(facts, median_gap_ns=None) for n, facts in launches.items()}
     symbols = {kernel.name: kernel for kernel in reversed(timing.kernels)}
+    by_name = {rule.name: rule for rule in rule_set().rules}
     judged: dict[str, KernelAnalysis] = {}
     for kernel in finding.kernels:
         name = kernel.key.name
@@ -76,6 +83,7 @@ def analyze_kernels(
             occupancy,
             kernel,
             verdict,
+            at_most(by_name.get(verdict.rule or ""), known, name, dag),
             _remarks(kernel, att),
         )
     return tuple(sorted(judged.values(), key=lambda a: (-a.launch.total_ns, a.name)))
@@ -137,10 +145,10 @@ def gather(
     why_no_stalls = "no thread trace" if att is None else att.reason
     traced = att is not None and att.usable
     numbers["traced"] = Number(float(traced), ATT)
-    for name in _ATT_SHARES:
+    for name in ONLY_TRACED:
         numbers[name] = Number(None, ATT, why_no_stalls)
     if att is not None and att.usable:
-        numbers.update(_from_thread_trace(att, gpu, numbers))
+        numbers.update(from_thread_trace(att, gpu, numbers))
         if asked is not None:
             numbers["requested_fraction"] = asked.number
     numbers.update(_combined(numbers))
@@ -152,10 +160,13 @@ def gather(
         numbers["resource_limited"] = Number(
             limited, f"limited by {' and '.join(occupancy.limiters)}", why
         )
+        fitting = occupancy.workgroups_per_domain
+        numbers["workgroups_resident"] = Number(float(fitting) if fitting else None, source, why)
     level = _level_in_words(roofline, numbers)
     if numbers["memory_fraction"].value is None and asked is not None and asked.level:
         level = asked.level
-    return KernelEvidence(numbers, occupancy.limiter if occupancy else None, level)
+    lost = lost_to(att) if att is not None and att.usable else None
+    return KernelEvidence(numbers, occupancy.limiter if occupancy else None, level, lost)
 
 
 def _grid(
@@ -235,7 +246,9 @@ def _from_counters(roofline: KernelRoofline) -> dict[str, Number]:
                 f", {100 * at.gbps / at.ceilings[c]:.0f} % of {WORDS[c]}'s {at.ceilings[c]:,.0f}"
                 for c in others
             )
-        found[f"{level}_fraction"] = Number(at.fraction, ceiling, at.reason)
+        found[f"{level}_fraction"] = Number(
+            at.fraction, ceiling, at.reason, at.fraction_of_datasheet
+        )
     pipe = roofline.compute_roof_pipe or "compute"
     roof = roofline.compute_roof_gflops
     found["compute_fraction"] = Number(
@@ -246,55 +259,6 @@ def _from_counters(roofline: KernelRoofline) -> dict[str, Number]:
     return found
 
 
-# rules.toml names that only a thread trace gives.
-_ATT_SHARES = (
-    "lds_stall_share",
-    "vmem_issue_share",
-    "barrier_share",
-    "memory_wait_share",
-    "memory_held_share",
-    "alu_stall_share",
-    "requested_fraction",
-)
-
-
-def _from_thread_trace(
-    att: ThreadTraceFinding, gpu: Gpu | None, known: Mapping[str, Number]
-) -> dict[str, Number]:
-    """What the thread trace adds; counters of the whole device come before its few SIMDs."""
-    found: dict[str, Number] = {}
-    f = att.fractions
-    if f is not None:
-        waits = (
-            f.wait_vmem + f.wait_lds + f.wait_smem + f.wait_other + f.wait_unresolved + f.barrier
-        )
-        memory = f.wait_vmem + f.wait_smem + f.wait_unresolved
-        found["wait_share"] = Number(waits, f"{ATT}: waits and barriers")
-        found["lds_stall_share"] = Number(f.wait_lds + f.stall_lds, f"{ATT}: LDS waits and stalls")
-        found["vmem_issue_share"] = Number(f.stall_vmem, f"{ATT}: issue stalls of vector memory")
-        found["barrier_share"] = Number(f.barrier, f"{ATT}: barriers")
-        held = f.wait_vmem + f.wait_unresolved + f.stall_vmem + f.end_of_wave
-        found["memory_wait_share"] = Number(memory, f"{ATT}: waits for vector and scalar memory")
-        found["memory_held_share"] = Number(
-            held, f"{ATT}: waits for vector memory, its issue stalls, and stores leaving"
-        )
-        found["alu_stall_share"] = Number(
-            f.stall_valu + f.stall_mfma, f"{ATT}: issue stalls of vector and matrix arithmetic"
-        )
-    found["valu_busy"] = Number(att.valu_issue_utilisation, f"{ATT}: issue on the traced SIMDs")
-    found["mfma_busy"] = Number(
-        att.mfma_pipe_utilisation, f"{ATT}: matrix instructions x cycles each, on the traced SIMDs"
-    )
-    if att.mean_waves_per_simd is not None and gpu is not None:
-        share = att.mean_waves_per_simd / gpu.limits.max_waves_per_simd
-        found["occupancy_measured"] = Number(share, f"{ATT}: waves per SIMD")
-    return {
-        name: number
-        for name, number in found.items()
-        if number.value is not None and (name not in known or known[name].value is None)
-    }
-
-
 def _combined(numbers: Mapping[str, Number]) -> dict[str, Number]:
     def value(name: str) -> float | None:
         return numbers[name].value if name in numbers else None
@@ -303,18 +267,19 @@ def _combined(numbers: Mapping[str, Number]) -> dict[str, Number]:
         reasons = [numbers[n].reason for n in names if n in numbers and numbers[n].value is None]
         return next((r for r in reasons if r), "not measured")
 
-    def largest(parts: Iterable[tuple[float | None, str]], *needed: str) -> Number:
-        """The largest known part, called by its source; None if a needed one is unknown."""
-        known = [(v, source) for v, source in parts if v is not None]
+    def largest(parts: Iterable[Number], *needed: str) -> Number:
+        """The largest known part; None if a needed one is unknown."""
+        known = [part for part in parts if part.value is not None]
         if not known or any(value(name) is None for name in needed):
             return Number(None, "", why(*needed))
-        return Number(*max(known, key=lambda p: p[0]))
+        return max(known, key=lambda part: part.value or 0.0)
 
-    def part(name: str, factor: float = 1.0) -> tuple[float | None, str]:
+    def part(name: str, factor: float = 1.0) -> Number:
         v = value(name)
         if v is None:
-            return None, ""
-        return min(v, 1.0) * factor, f"{_words(name)}: {numbers[name].source}"
+            return Number(None, "")
+        called = f"{_words(name)}: {numbers[name].source}"
+        return Number(min(v, 1.0) * factor, called, peak=numbers[name].peak)
 
     lanes = value("active_lanes")
     lanes_on = 1.0 if lanes is None else min(lanes, 1.0)
@@ -338,7 +303,7 @@ def _combined(numbers: Mapping[str, Number]) -> dict[str, Number]:
         "lds_utilisation": lds,
     }
     peak = [
-        (n.value, f"{_words(name)}, {n.source}")
+        Number(n.value, f"{_words(name)}, {n.source}", peak=n.peak)
         for name, n in combined.items()
         if name in ("memory_fraction", "useful_alu", "lds_utilisation")
     ]

@@ -91,8 +91,13 @@ def _against(
         own = ceilings.get(level)
     if own is None:
         return Requested(Number(None, ATT, f"no ceiling is known for {WORDS[level]}"))
-    source = f"{ATT}: {said} ask for {gbps:,.0f} of {WORDS[level]}'s {own.value:,.0f} GB/s"
-    sheet = gpu.datasheet.get(level)
+    name, sheet = WORDS[level], gpu.datasheet.get(level)
+    source = f"{ATT}: {said} ask for {gbps:,.0f} of {name}'s {own.value:,.0f} GB/s"
+    if gbps > own.value:
+        measured = f"more than {name}'s measured {own.value:,.0f}"
+        source = f"{ATT}: {said} ask for {gbps:,.0f} GB/s, {measured}"
     if sheet is not None and sheet.value != own.value:
         source += f", {100 * gbps / sheet.value:.0f} % of the datasheet's {sheet.value:,.0f}"
-    return Requested(Number(min(gbps / own.value, 1.0), source), WORDS[level])
+    peak = gbps / sheet.value if sheet is not None else None
+    words = "memory (HBM)" if level == "hbm" else name
+    return Requested(Number(min(gbps / own.value, 1.0), source, peak=peak), words)

@@ -59,6 +59,15 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Step:
+    """Something to try: where every condition of `when` is known and true, and none of `unless`."""
+
+    text: str
+    when: tuple[Condition, ...] = ()
+    unless: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True)
 class Rule:
     name: str
     label: Label
@@ -71,14 +80,16 @@ class Rule:
     decides: str  # the metric whose excess ranks the rule; "any": the largest of `any`
     order: int | None  # fixed place in its stage, instead of a rank by excess
     confidence: Confidence
-    next_steps: tuple[str, ...]
+    next_steps: tuple[Step, ...]
     limiter_steps: Mapping[str, str]
     counters_add: str | None
+    gain: Mapping[str, str]  # "roof", "fills", "removes" -> the metric that bounds what is gained
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        every = (*self.all, *self.any, *self.unless, *self.supports)
-        return tuple(dict.fromkeys(c.metric for c in every))
+        steps = [c for step in self.next_steps for c in (*step.when, *step.unless)]
+        every = (*self.all, *self.any, *self.unless, *self.supports, *steps)
+        return tuple(dict.fromkeys((*(c.metric for c in every), *self.gain.values())))
 
 
 @dataclass(frozen=True)
@@ -153,10 +164,17 @@ def _rule(name: str, entry: dict[str, Any]) -> Rule:
         decides=entry["decides"],
         order=entry.get("order"),
         confidence=entry["confidence"],
-        next_steps=tuple(entry["next_steps"]),
+        next_steps=tuple(map(_step, entry["next_steps"])),
         limiter_steps=entry.get("limiter_steps", {}),
         counters_add=entry.get("counters_add"),
+        gain=entry["gain"],
     )
+
+
+def _step(entry: str | dict[str, Any]) -> Step:
+    if isinstance(entry, str):
+        return Step(entry)
+    return Step(entry["step"], _conditions(entry, "when"), _conditions(entry, "unless"))
 
 
 def _conditions(entry: dict[str, Any], key: str) -> tuple[Condition, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from rocm_perf_lab.report.gain import gain_line
 from rocm_perf_lab.report.modelled_error import modelled_error
 from rocm_perf_lab.report.units import spread
 
@@ -49,6 +50,7 @@ def _environment() -> jinja2.Environment:
         short=short,
         thousands=thousands,
         modelled_error=modelled_error,
+        gain=gain_line,
     )
     return environment
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rocm_perf_lab.analyze.memory_levels import WORDS
 from rocm_perf_lab.errors import plain
+from rocm_perf_lab.report.gain import gain_line
 from rocm_perf_lab.report.modelled_error import modelled_error
 from rocm_perf_lab.report.names import short_name, short_names
 from rocm_perf_lab.report.thread_trace import thread_trace_line
@@ -232,6 +233,8 @@ def _kernel_facts(profile: ProfileDocument) -> list[tuple[str, str]]:
         sure = "" if b.confidence == "none" else f" ({b.confidence} confidence)"
         text = f"{LIMIT_WORDS.get(b.bottleneck, b.bottleneck)}{sure}"
         rows.append(("Bottleneck", f"{text}: {b.meaning}" if b.meaning else text))
+        if b.gain is not None:
+            rows.append(("Gain at most", gain_line(b.gain)))
     whys: dict[str, list[str]] = {}
     for field, why in profile.reasons.items():
         whys.setdefault(why, []).append(field.replace("_", " "))

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.analyze.evidence import KernelAnalysis
+from rocm_perf_lab.analyze.gain import Gain
 from rocm_perf_lab.analyze.kernel_class import KernelClass, kernel_class
 from rocm_perf_lab.analyze.rules import Confidence, Label
 from rocm_perf_lab.schema.common import Document, Model, Provenance
@@ -49,6 +50,7 @@ class KernelVerdict(Model):
     next_steps: list[str]
     also: list[str] = Field(description="other rules that hold as well")
     missing: list[str] = Field(description="what was not measured and would tell more")
+    gain: Gain | None = Field(default=None, description="of mending it, at most")
     remarks: list[str] = Field(
         default=[], description="what else was seen: narrow, uncoalesced, repeated loads"
     )
@@ -128,6 +130,7 @@ def _kernel(a: KernelAnalysis, context: KernelContext) -> KernelVerdict:
         bottleneck=a.verdict.label,
         evidence=[EvidenceItem.of(e, text=str(e)) for e in a.verdict.evidence],
         remarks=a.remarks,
+        gain=a.gain,
         kernel=a.name,
         kind=kernel_class(a.name),
         grid=context.grid,

@@ -101,7 +101,7 @@ def rule_text(rule: Rule, rules: RuleSet) -> RuleText:
             for c in conditions
         ]
 
-    steps = [step.replace("{limiter}", "see below") for step in rule.next_steps]
+    steps = [step.text.replace("{limiter}", "see below") for step in rule.next_steps]
     steps += [text.replace("{limiter}", name) for name, text in rule.limiter_steps.items()]
     return RuleText.of(
         rule,

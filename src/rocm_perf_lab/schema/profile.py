@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from rocm_perf_lab.analyze.gain import Gain
 from rocm_perf_lab.analyze.kernel_class import KernelClass
 from rocm_perf_lab.analyze.rules import RunLabel
 from rocm_perf_lab.schema.common import Document, Model
@@ -176,6 +177,7 @@ class BottleneckSummary(Model):
     evidence: list[str]
     next_steps: list[str]
     missing: list[str] = Field(default=[], description="what was not measured and would tell more")
+    gain: Gain | None = Field(default=None, description="of mending it, at most")
 
 
 class KernelProfile(Model):

@@ -147,7 +147,7 @@ def analyze_recording(
         roofline=roof,
         dag=dag,
         run_time=None if serialised else where_the_time_goes(dag, run),
-        kernels=analyze_kernels(run, roof, gpu, att_of),
+        kernels=analyze_kernels(run, roof, gpu, att_of, None if serialised else dag),
         att=tuple(att),
         att_of=att_of,
         serialised=serialised,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rocm_perf_lab.analyze.bottleneck import Verdict, judge
 from rocm_perf_lab.analyze.evidence import KernelAnalysis, access_remarks, gather
+from rocm_perf_lab.analyze.gain import Gain, at_most
 from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph
 from rocm_perf_lab.analyze.keys import KernelKey, possible
 from rocm_perf_lab.analyze.metrics_table import Row
@@ -13,6 +14,7 @@ from rocm_perf_lab.analyze.modelled_error import kernel_error_class, run_error_c
 from rocm_perf_lab.analyze.occupancy import grid_waves_per_simd
 from rocm_perf_lab.analyze.requested import requested
 from rocm_perf_lab.analyze.roofline import KernelRoofline
+from rocm_perf_lab.analyze.rules import rule_set
 from rocm_perf_lab.analyze.run_time import PARTS, RunTime
 from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
@@ -220,13 +222,13 @@ def _bottleneck(judged: KernelAnalysis | None) -> profile.BottleneckSummary:
         return profile.BottleneckSummary(
             bottleneck="unknown", confidence="none", evidence=[], next_steps=[], missing=[NOT_RUN]
         )
-    return _verdict(judged.verdict, judged.remarks)
+    return _verdict(judged.verdict, judged.remarks, judged.gain)
 
 
-def _verdict(verdict: Verdict, remarks: Sequence[str]) -> profile.BottleneckSummary:
+def _verdict(verdict: Verdict, remarks: Sequence[str], gain: Gain) -> profile.BottleneckSummary:
     evidence = [str(item) for item in verdict.evidence if item.holds] if verdict.rule else []
     return profile.BottleneckSummary.of(
-        verdict, bottleneck=verdict.label, evidence=[*evidence, *remarks]
+        verdict, bottleneck=verdict.label, evidence=[*evidence, *remarks], gain=gain
     )
 
 
@@ -274,12 +276,15 @@ def profile_without_runs(
     if found is None:
         return _bare(provenance, gpu, why, dict.fromkeys(_NEEDS_A_TRACE, why))
     evidence = gather(None, None, gpu, None, found, requested(found, gpu, None, None))
+    verdict = judge(evidence)
+    rule = next((r for r in rule_set().rules if r.name == verdict.rule), None)
+    gain = at_most(rule, evidence, found.kernel or "", None)
     reasons = dict.fromkeys((n for n in _NEEDS_A_TRACE if n not in ("kernel", "bottleneck")), why)
     size = "a thread trace does not record the launch size"
     return _bare(provenance, gpu, "the kernel of the thread trace", reasons).model_copy(
         update={
             "kernel": profile.KernelIdentity(name=found.kernel or "", grid=None, block=None),
-            "bottleneck": _verdict(judge(evidence), access_remarks(found)),
+            "bottleneck": _verdict(verdict, access_remarks(found), gain),
             "thread_trace": thread_trace.to_summary(found),
             "reasons": {**reasons, "grid": size, "block": size},
             "notes": list(found.notes),

@@ -88,7 +88,7 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         accesses=view.accesses() if cycles else (),
         small_reads=view.small_reads() if cycles else (),
         exposed_latency=view.exposed() if cycles else (),
-        traffic=traffic(trace, placed, kind) if cycles else None,
+        traffic=traffic(trace, placed, kind, view.attribution) if cycles else None,
         waits_recorded_share=recorded,
         waits_inferred_share=inferred,
         issue_utilisation=busy[0] / resident if busy and resident else None,

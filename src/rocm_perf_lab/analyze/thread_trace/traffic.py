@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rocm_perf_lab.analyze.thread_trace import classes
-from rocm_perf_lab.analyze.thread_trace.accesses import bytes_per_lane
+from rocm_perf_lab.analyze.thread_trace.accesses import bytes_per_lane, bytes_read
 from rocm_perf_lab.analyze.thread_trace.classes import CODE
 from rocm_perf_lab.analyze.thread_trace.sums import Placed
-from rocm_perf_lab.analyze.thread_trace.waits import is_store
+from rocm_perf_lab.analyze.thread_trace.waits import Attribution, is_store
 from rocm_perf_lab.trace.att_trace import AttTrace
 
 # Below this share of waves that were seen to their end, bytes per wave are too few.
@@ -23,12 +23,15 @@ WHOLE_WAVES = 0.9
 
 @dataclass(frozen=True)
 class Traffic:
-    """Of all traced waves; scratch, LDS, scalar loads and atomics are left out."""
+    """Of all traced waves; scratch, scalar loads and atomics are left out."""
 
     loads: int = field(metadata={"description": "executed, over all waves read"})
     stores: int
     load_bytes: int = field(metadata={"description": "per lane, summed over executions"})
     store_bytes: int = field(metadata={"description": "per lane, summed over executions"})
+    load_waits: int = field(metadata={"description": "executed waits for such loads"})
+    lds_reads: int
+    lds_read_bytes: int = field(metadata={"description": "per lane, summed over executions"})
     ended_share: float = field(metadata={"description": "of the waves, those seen to s_endpgm"})
     unit_cycles: int = field(
         metadata={"description": "first begin to last end, summed over the traced compute units"}
@@ -44,22 +47,39 @@ class Traffic:
         return self.load_bytes / self.loads if self.loads else None
 
 
-def traffic(trace: AttTrace, placed: Placed, kind: npt.NDArray[np.int8]) -> Traffic:
-    code = trace.code
+def traffic(
+    trace: AttTrace, placed: Placed, kind: npt.NDArray[np.int8], attribution: Attribution
+) -> Traffic:
+    isa = trace.code.isa
     rows, hits = np.unique(placed.row[placed.row >= 0], return_counts=True)
-    counts = {False: [0, 0], True: [0, 0]}  # is a store -> executions, bytes
-    for row, hit in zip(rows.tolist(), hits.tolist(), strict=True):
-        isa = code.isa[row]
-        width = bytes_per_lane(isa)
-        if width is None or classes.mnemonic(isa).startswith("scratch_"):
-            continue
-        into = counts[is_store(isa.lower())]
-        into[0] += hit
-        into[1] += hit * width
-    (loads, load_bytes), (stores, store_bytes) = counts[False], counts[True]
+    executed = dict(zip(rows.tolist(), hits.tolist(), strict=True))
+    counts = {"load": [0, 0], "store": [0, 0], "lds": [0, 0]}  # executions, bytes
+    for row, hit in executed.items():
+        what, width = _access(isa[row])
+        counts[what][0] += hit if width else 0
+        counts[what][1] += hit * width
+    pairs = (*attribution.recorded, *attribution.inferred)
+    waits = {w for w, row in pairs if row >= 0 and _access(isa[row])[0] == "load"}
     return Traffic(
-        loads, stores, load_bytes, store_bytes, _ended_share(trace, kind), _unit_cycles(trace)
+        loads=counts["load"][0],
+        stores=counts["store"][0],
+        load_bytes=counts["load"][1],
+        store_bytes=counts["store"][1],
+        load_waits=sum(executed.get(row, 0) for row in waits),
+        lds_reads=counts["lds"][0],
+        lds_read_bytes=counts["lds"][1],
+        ended_share=_ended_share(trace, kind),
+        unit_cycles=_unit_cycles(trace),
     )
+
+
+def _access(isa: str) -> tuple[str, int]:
+    """What an instruction does, and the bytes a lane moves; 0 for those that do not count."""
+    if classes.of_text(isa) == "LDS":
+        return "lds", bytes_read(isa) or 0
+    scratch = classes.mnemonic(isa).startswith("scratch_")
+    width = 0 if scratch else bytes_per_lane(isa) or 0
+    return "load" if width and not is_store(isa.lower()) else "store", width
 
 
 def _ended_share(trace: AttTrace, kind: npt.NDArray[np.int8]) -> float:

@@ -1,0 +1,106 @@
+"""What mending the limit of a verdict would gain at most, and why not more.
+
+Each bound is one that nothing measured contradicts: a unit does not go beyond its peak, a share of
+the time that is gone cannot be gone twice, and the run keeps what the kernel is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rocm_perf_lab.analyze.bottleneck import ATT, KernelEvidence
+from rocm_perf_lab.analyze.graph import DagFinding
+from rocm_perf_lab.analyze.rules import Rule, rule_set
+
+_ALL = 0.995  # a share of more than this leaves nothing to divide by
+_PEAK = "peak_utilisation"
+
+
+@dataclass(frozen=True)
+class Gain:
+    kernel_at_most: float | None = field(
+        metadata={"description": "times as fast; null: what was measured sets no bound"}
+    )
+    run_at_most: float | None = field(
+        metadata={"description": "the whole run, if the kernel gained that; null: no graph of it"}
+    )
+    reasons: tuple[str, ...]
+
+
+def at_most(
+    rule: Rule | None, evidence: KernelEvidence, kernel: str, dag: DagFinding | None
+) -> Gain:
+    """`rule` is the one that decided; None: the busiest unit alone bounds the gain."""
+    no_bound = (None, "what was measured sets no bound on the kernel's own gain")
+    kernel_gain, reason = min(_bounds(rule, evidence), default=no_bound)
+    run_gain, why = _of_run(kernel_gain, kernel, dag)
+    return Gain(kernel_gain, run_gain, (reason, why))
+
+
+def _bounds(rule: Rule | None, evidence: KernelEvidence) -> list[tuple[float, str]]:
+    gain = rule.gain if rule is not None else {"roof": _PEAK}
+    found = []
+    if "roof" in gain:
+        found += _roof(gain["roof"], evidence)
+    if "fills" in gain or "removes" in gain:
+        found += _less(gain, evidence)
+        busiest = evidence.numbers.get(_PEAK)
+        # A thread trace sees units with waves only: of a device half idle it says too much.
+        if "fills" not in gain or (busiest is not None and ATT not in busiest.source):
+            found += _roof(_PEAK, evidence)
+    return found
+
+
+def _roof(metric: str, evidence: KernelEvidence) -> list[tuple[float, str]]:
+    number = evidence.numbers.get(metric)
+    if number is None or not number.value:
+        return []
+    used = min(number.peak or number.value, 1.0)
+    what = rule_set().words[metric]
+    if metric == _PEAK:
+        what += f" ({number.source.partition(',')[0]})" if number.source else ""
+    whose = "its peak" if number.peak is not None else "its ceiling"
+    return [(1 / used, f"{what} at {100 * used:.3g} % of {whose}: {1 / used:.3g}x, same work")]
+
+
+def _less(gain: Mapping[str, str], evidence: KernelEvidence) -> list[tuple[float, str]]:
+    """Idle units filled, and a share of the waves' time gone."""
+    words = rule_set().words
+    factor, said = 1.0, []
+    fill = evidence.value(gain["fills"]) if "fills" in gain else None
+    if fill is not None and 0 < fill < 1:
+        factor /= fill
+        said.append(f"every compute unit at work: {1 / fill:.3g}x")
+    share = evidence.value(gain["removes"]) if "removes" in gain else None
+    if share is not None and share > _ALL:
+        return []
+    if share is not None and share > 0:
+        factor /= 1 - share
+        said.append(f"no {words[gain['removes']]} ({100 * share:.3g} %): {1 / (1 - share):.3g}x")
+    return [(factor, " and ".join(said))] if said else []
+
+
+def _of_run(
+    kernel_gain: float | None, kernel: str, dag: DagFinding | None
+) -> tuple[float | None, str]:
+    own = (
+        next((k for k in dag.kernels if k.name == kernel and not k.is_copy), None) if dag else None
+    )
+    if dag is None or own is None or not own.what_if or dag.makespan_ns <= 0:
+        return None, "no graph of the run says what of that the run would gain"
+    # The run with a kernel that is even faster bounds it from above.
+    enough = [
+        w
+        for w in own.what_if
+        if w.speedup is None or (kernel_gain is not None and w.speedup >= kernel_gain)
+    ]
+    shortest = min((w.makespan_ns for w in enough), default=0, key=lambda ns: -ns)
+    if shortest <= 0:
+        return kernel_gain, "the run is this kernel"
+    times = dag.makespan_ns / shortest
+    if kernel_gain is not None:
+        times = min(times, kernel_gain)
+    share = own.makespan_share
+    part = f"the kernel is {100 * share:.3g} % of the run's path: " if share is not None else ""
+    return max(times, 1.0), f"{part}{max(times, 1.0):.3g}x for the run"
