@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.analyze.thread_trace.accesses import bytes_per_lane, remarks
+from rocm_perf_lab.analyze.traced_dispatch import traced_dispatch
+from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.report.thread_trace import sentences
 from rocm_perf_lab.schema.profile import BottleneckSummary
 from rocm_perf_lab.schema.thread_trace import to_summary
+from rocm_perf_lab.trace import att as att_reader
+from rocm_perf_lab.trace.rocpd_writer import Dispatch, RocpdWriter
 from rocm_perf_lab.workflow import analyze_files
+from rocm_perf_lab.workflow.trace_owners import Owners, by_kernel
 from support.analysis import documents
 from support.traces import TraceBuilder
 from support.twins import END, LDS, VALU, VMEM, WAIT, Step, run, traced
@@ -163,3 +169,78 @@ def test_a_thread_trace_alone_is_analysed(tmp_path: Path) -> None:
     assert found.profile.bottleneck.bottleneck == "vector_memory_issue_bound"
     assert found.profile.runtime_ms is None and found.profile.reasons["runtime_ms"]
     assert found.thread_trace is not None and found.dag is None
+
+
+# --- whose trace it is -----------------------------------------------------------------------
+
+
+def owners(att: list[ThreadTraceFinding], *kernels: str, **facts: object) -> Owners:
+    builder = TraceBuilder()
+    for number, name in enumerate(kernels):
+        builder.kernel(name, **facts).dispatch(name, 1000 * number, 1000 * number + 500)
+    return by_kernel(att, builder.build())
+
+
+def test_a_trace_of_another_kernel_is_refused_with_both_names(tmp_path: Path) -> None:
+    """Dispatch 1 of this run is gemm; the trace numbered 1 is of another program's kernel()."""
+    att = traced([NARROW, ("s_waitcnt vmcnt(0)", WAIT, 212, 4)], tmp_path)
+    found = owners([att], "gemm(float*)")
+    assert not found.named and not found.by_name
+    assert (
+        "a thread trace of kernel(), and dispatch 1 of this recording is gemm(float*)"
+        in (found.refused[0])
+    )
+    others = documents(TraceBuilder().dispatch("gemm(float*)", 0, 500).build(), att=[att])
+    assert others.profile.thread_trace is None
+    assert any("is refused" in note and "gemm(float*)" in note for note in others.profile.notes)
+    assert others.analysis is not None and others.analysis.kernels[0].thread_trace is None
+
+
+def test_a_trace_asked_for_that_is_of_another_kernel_is_bad_input(tmp_path: Path) -> None:
+    traced([NARROW, ("s_waitcnt vmcnt(0)", WAIT, 212, 4)], tmp_path / "att")
+    database = tmp_path / "1_results.db"
+    with RocpdWriter(database, guid="00000000-0000-0000-0000-000000000001") as db:
+        db.process(pid=7, command="./app", hostname="node")
+        db.agent(4, "GPU", "gfx942", product="AMD Instinct MI300X")
+        db.code_object(1, 4)
+        db.kernel(1, "gemm", arch_vgprs=32)
+        db.dispatches(Dispatch(1, 4, 1000 * i, 1000 * i + 500) for i in range(4))
+    with pytest.raises(BadInput, match=r"kernel\(\), and dispatch 1 of this recording is gemm"):
+        analyze_files([database], att=[tmp_path / "att"])
+
+
+def test_a_trace_on_another_architecture_is_refused(tmp_path: Path) -> None:
+    att = replace(traced([NARROW], tmp_path), gfxip=11)
+    assert "on gfx11, and this recording is of gfx942" in owners([att], "kernel()").refused[0]
+
+
+@pytest.mark.parametrize("name", ["kernel()", "_Z6kernelv.kd", "void kernel()", "kernel"])
+def test_a_trace_is_its_kernels_however_the_name_is_spelt(name: str, tmp_path: Path) -> None:
+    att = traced([NARROW], tmp_path)
+    assert list(owners([att], "other", name).by_name) == [name]
+
+
+def test_of_two_traces_the_one_of_the_usual_call_stands_for_the_kernel(tmp_path: Path) -> None:
+    first = traced([NARROW], tmp_path / "a", dispatch_id=1)
+    usual = traced([NARROW], tmp_path / "b", dispatch_id=3)
+    calls = run(us=[761.0, 4.0, 4.1, 4.0]).build()
+    for order in ([first, usual], [usual, first]):
+        assert by_kernel(order, calls).by_name["kernel()"].dispatch_id == 3
+
+
+def test_the_process_and_the_agent_tell_which_dispatch_was_traced(tmp_path: Path) -> None:
+    att = traced([NARROW], tmp_path, dispatch_id=2)
+    calls = run(us=[5.0, 4.0, 4.0]).build()
+    found = traced_dispatch(calls, "kernel()", att)
+    assert found is not None and (found.place, found.calls, found.duration_ns) == (2, 3, 4000)
+    for stranger in (replace(att, process_ids=(101,)), replace(att, agent_handle=77)):
+        found = traced_dispatch(calls, "kernel()", stranger)
+        assert found is not None and found.place is None and found.duration_ns is None
+
+
+def test_the_raw_trace_beside_a_folder_names_its_process(tmp_path: Path) -> None:
+    traced([NARROW], tmp_path, dispatch_id=3)
+    (tmp_path / "node").mkdir()
+    for name in ("4711_5600_shader_engine_0_3.att", "4712_5600_shader_engine_0_9.att"):
+        (tmp_path / "node" / name).touch()
+    assert att_reader.find(tmp_path)[0].process_ids == (4711,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +20,6 @@ from rocm_perf_lab.arch.model_roofs import model_roofs
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace import att as att_reader
-from rocm_perf_lab.trace.describe import kernel_name
 from rocm_perf_lab.trace.programs import one_program
 from rocm_perf_lab.trace.recording import Recording, group
 from rocm_perf_lab.trace.trace import Agent, Trace
@@ -29,6 +27,7 @@ from rocm_perf_lab.workflow.documents import Documents, thread_trace_documents, 
 from rocm_perf_lab.workflow.findings import SERIALISED, Findings
 from rocm_perf_lab.workflow.inputs import holds_thread_traces, holds_traces, read_inputs
 from rocm_perf_lab.workflow.provenance import provenance
+from rocm_perf_lab.workflow.trace_owners import by_kernel
 
 Tell = Callable[[str], None]
 # Below this part of the critical path, which kernel happens to be on it means nothing.
@@ -53,6 +52,7 @@ def analyze_files(
 ) -> Documents:
     """Files and folders; thread traces in them are read too, unless `att` names some."""
     wanted = choices or Choices()
+    asked_for = False
     if wanted.gpu is not None:
         load.gpu(wanted.gpu)  # a name nobody knows is refused before anything is read
     if not paths:
@@ -63,11 +63,13 @@ def analyze_files(
             gpu = load.gpu(wanted.gpu) if wanted.gpu else None
             return thread_trace_documents(read_att(att, tell), gpu)
     else:
+        asked_for = bool(att)
         att = att or [path for path in paths if holds_thread_traces(path)]
         tell(f"reading {len(paths)} input{'s' * (len(paths) != 1)}")
         recording = group(read_inputs(paths))
     one_program(recording.timing_runs)
-    return analyze_recording(recording, read_att(att, tell), wanted, tell=tell)
+    traced = read_att(att, tell)
+    return analyze_recording(recording, traced, wanted, only_own=asked_for, tell=tell)
 
 
 def _recorded_with(att: Sequence[Path]) -> Recording | None:
@@ -101,10 +103,12 @@ def analyze_recording(
     started: str | None = None,
     host: str | None = None,
     relative_to: Path | None = None,
+    only_own: bool = False,
     tell: Tell = lambda _: None,
 ) -> Documents:
     """Pure but for `tell` and a roofline.csv beside the traces: one program's traces in, all
-    documents out. `device` is the one the program was made to run on, where that is known."""
+    documents out. `device` is the one the program was made to run on, where that is known;
+    `only_own`: a thread trace of a kernel that did not run is an error, not a note."""
     wanted = choices or Choices()
     runs, passes = recording.timing_runs, recording.counter_passes
     serialised = not any(len(run.dispatches) for run in runs)
@@ -132,7 +136,13 @@ def analyze_recording(
     tell("verdict")
     if relative_to is not None:
         att = [replace(a, folder=str(_relative(Path(a.folder), relative_to))) for a in att]
-    att, att_of = _by_kernel(att, run)
+    owners = by_kernel(att, run)
+    if owners.refused and only_own:
+        raise BadInput(
+            owners.refused[0], hint="record one of this program: rocm-perf profile --att"
+        )
+    att, att_of = owners.named, owners.by_name
+    notes = [*notes, *owners.refused]
     made = provenance(traces, dominant.agent, gpu, started, host, relative_to, device)
     modelled = made.device.kind == "virtual"
     own = _roofs_of_the_model(roof) if modelled else frozenset()
@@ -148,7 +158,7 @@ def analyze_recording(
         dag=dag,
         run_time=None if serialised else where_the_time_goes(dag, run),
         kernels=analyze_kernels(run, roof, gpu, att_of, None if serialised else dag),
-        att=tuple(att),
+        att=att,
         att_of=att_of,
         serialised=serialised,
         modelled=modelled,
@@ -207,40 +217,6 @@ def representative(runs: Sequence[Trace]) -> Trace:
     """The run whose kernel time is the (lower) median."""
     totals = [int((r.dispatches.end_ns - r.dispatches.start_ns).sum()) for r in runs]
     return runs[int(np.argsort(totals, kind="stable")[(len(runs) - 1) // 2])]
-
-
-def _by_kernel(
-    findings: Sequence[ThreadTraceFinding], run: Trace
-) -> tuple[list[ThreadTraceFinding], dict[str, ThreadTraceFinding]]:
-    """Each thread trace under the name its kernel has in the run, and saying that name.
-
-    A trace names its kernel itself, demangled or not; where neither name is known to the run, its
-    dispatch id tells (ids are the same from run to run in a deterministic program).
-    """
-    known: dict[str, str] = {}
-    for kernel in run.kernels:
-        for spelling in (kernel.name, kernel.mangled_name):
-            if spelling:
-                known.setdefault(_plain(spelling), kernel.name)
-    named: list[ThreadTraceFinding] = []
-    by_name: dict[str, ThreadTraceFinding] = {}
-    for finding in findings:
-        heard = [finding.kernel, *finding.symbols] if finding.kernel else [*finding.symbols]
-        own = next((known[_plain(n)] for n in heard if _plain(n) in known), None)
-        if own is None and finding.dispatch_id is not None:
-            rows = np.flatnonzero(run.dispatches.dispatch_id == finding.dispatch_id)
-            own = run.kernels[run.dispatches.kernel[rows[0]]].name if len(rows) else None
-        if own is not None:
-            finding = replace(finding, kernel=own)
-            if own not in by_name or (finding.usable and not by_name[own].usable):
-                by_name[own] = finding
-        named.append(finding)
-    return named, by_name
-
-
-def _plain(name: str) -> str:
-    """A kernel's name as every writer spells it: no suffix, return type or spaces."""
-    return re.sub(r"\s+", "", (kernel_name(name) or "").removeprefix("void "))
 
 
 def _notes(
