@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from rocm_perf_lab.report.text import summary
 from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.workflow import Choices, analyze_files
 from support.analysis import documents
+from support.att import code
 from support.traces import MI300X
 from support.twins import END, MI350X, SMEM, VALU, VMEM, WAIT, Step, run, traced, verdict
 
@@ -245,3 +247,55 @@ def test_the_run_gains_no_more_than_its_path_lets_it(tmp_path: Path) -> None:
 def test_the_gain_is_printed_with_its_reasons(tmp_path: Path) -> None:
     profile = documents(run(us=5000.0).build(), att=[traced(WAITING, tmp_path)]).profile
     assert "Gain at most 9.04x for the kernel (no wave time waiting for memory" in printed(profile)
+
+
+# --- does the trace stand for the kernel -----------------------------------------------------
+
+
+def test_waves_that_ran_seventeen_of_thousands_of_lines_are_not_the_kernel(tmp_path: Path) -> None:
+    lines = code(*[step[0] for step in WAITING], *["v_add_f32_e32 v0, v1, v2"] * 4931)
+    found = verdict(traced(WAITING, tmp_path / "few", lines=lines), run(us=5000.0))
+    whole = verdict(traced(WAITING, tmp_path / "whole"), run(us=5000.0))
+    assert any("ran 4 of the kernel's 4,935 instructions" in doubt for doubt in found.doubts)
+    assert found.bottleneck == whole.bottleneck
+    assert (whole.confidence, found.confidence) == ("medium", "low")
+
+
+@pytest.mark.parametrize(
+    ("durations", "dispatch", "said"),
+    [
+        ([1.47, *[1.0] * 9], 1, "the first of 10, took 1470 us, 1.47 times the median"),
+        ([*[4e-3] * 5, 0.761, *[4e-3] * 6], 6, "call 6 of 12, took 761 us, 190 times the median"),
+        ([1.02, *[1.0] * 9], 1, None),  # the first, but as long as the others
+        ([1.0, 1.2, 1.0, 1.0], 2, None),
+        ([1.47, 1.0], 1, None),  # of two calls none is usual
+    ],
+)
+def test_a_first_call_or_an_outlier_is_said_and_confidence_falls(
+    durations: list[float], dispatch: int, said: str | None, tmp_path: Path
+) -> None:
+    att = traced(WAITING, tmp_path, dispatch_id=dispatch)
+    found = verdict(att, run(us=[1000 * d for d in durations], gap_us=0.0))
+    assert found.bottleneck == "latency_bound"
+    assert [said in doubt for doubt in found.doubts if said] == ([True] if said else [])
+    assert found.confidence == ("low" if said else "medium")
+
+
+def test_doubts_about_a_trace_do_not_touch_a_verdict_that_does_not_rest_on_it(
+    tmp_path: Path,
+) -> None:
+    att = traced(WAITING, tmp_path, dispatch_id=1)
+    found = verdict(att, run(40, us=[9.0, 1.0, 1.0, 1.0], gap_us=0.0))
+    assert found.doubts and found.rule == "too_few_workgroups" and found.confidence == "high"
+
+
+def test_a_trace_that_spans_a_part_of_the_call_says_so(tmp_path: Path) -> None:
+    att = replace(traced(WAITING, tmp_path), shader_mhz=2000.0)
+    found = verdict(att, run(us=[50.0]))
+    assert any("spans 0.506 us, 1 % of the traced call" in doubt for doubt in found.doubts)
+
+
+def test_doubts_are_printed(tmp_path: Path) -> None:
+    att = traced(WAITING, tmp_path, dispatch_id=1)
+    profile = documents(run(us=[9.0, 6.0, 6.0], gap_us=0.0).build(), att=[att]).profile
+    assert "Doubts - the traced call, the first of 3, took 9 us, 1.5 times" in printed(profile)

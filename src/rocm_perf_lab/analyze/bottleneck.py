@@ -7,7 +7,7 @@ have, and a kernel no rule can speak about is `unknown`, with what is missing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rocm_perf_lab.analyze.rules import Condition, Confidence, Label, Rule, RuleSet, rule_set
 
@@ -87,6 +87,18 @@ class Verdict:
     next_steps: tuple[str, ...]
     also: tuple[str, ...] = ()  # rules of the same stage that hold as well
     missing: tuple[str, ...] = ()  # what was not measured and would have told more, in sentences
+    doubts: tuple[str, ...] = ()  # why the thread trace may not stand for the kernel
+
+
+def doubted(verdict: Verdict, evidence: KernelEvidence, reasons: Mapping[str, int]) -> Verdict:
+    """With doubts about the thread trace, by the steps of confidence each costs a verdict on it."""
+    rule = next((r for r in rule_set().rules if r.name == verdict.rule), None)
+    steps = sum(reasons.values())
+    numbers = [evidence.numbers.get(c.metric) for c in (*rule.all, *rule.any)] if rule else []
+    if steps and any(number is not None and ATT in number.source for number in numbers):
+        at = min(_STEPS.index(verdict.confidence) + steps, len(_STEPS) - 1)
+        verdict = replace(verdict, confidence=_STEPS[at])
+    return replace(verdict, doubts=tuple(reasons))
 
 
 def judge(evidence: KernelEvidence, rules: RuleSet | None = None) -> Verdict:

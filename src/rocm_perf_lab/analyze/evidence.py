@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from rocm_perf_lab.analyze.bottleneck import ATT, KernelEvidence, Number, Verdict, judge
+from rocm_perf_lab.analyze.bottleneck import ATT, KernelEvidence, Number, Verdict, doubted, judge
 from rocm_perf_lab.analyze.gain import Gain, at_most
 from rocm_perf_lab.analyze.graph import DagFinding
 from rocm_perf_lab.analyze.kernel_class import kernel_class
@@ -13,6 +13,7 @@ from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.launches import LaunchFacts, launch_facts
 from rocm_perf_lab.analyze.memory_levels import WORDS
 from rocm_perf_lab.analyze.occupancy import grid_waves_per_simd, of_kernel
+from rocm_perf_lab.analyze.representative import doubts
 from rocm_perf_lab.analyze.requested import Requested, requested
 from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.analyze.rules import rule_set
@@ -71,7 +72,8 @@ def analyze_kernels(
         call = traced_dispatch(timing, name, att) if att is not None else None
         asked = requested(att, gpu, finding.ceilings, call) if att is not None else None
         known = gather(kernel, occupancy, gpu, launches.get(name), att, asked)
-        verdict = judge(known)
+        seen = doubts(att, call) if att is not None else ()
+        verdict = doubted(judge(known), known, {doubt.text: doubt.steps for doubt in seen})
         rounds = known.value("rounds")
         triton = advice(symbols[name], key, occupancy, att, rounds is not None and rounds < 1)
         if triton:

@@ -71,6 +71,7 @@ def summary(profile: ProfileDocument, width: int = 80, details: bool = False) ->
     parts.append(_grid(_kernel_facts(profile)))
     if profile.bottleneck is not None:
         parts.append(_bullets("Why", profile.bottleneck.evidence))
+        parts.append(_bullets("Doubts", profile.bottleneck.doubts))
         parts.append(_bullets("Not known", profile.bottleneck.missing))
         parts.append(_bullets("Next", profile.bottleneck.next_steps))
     if details and profile.metrics:

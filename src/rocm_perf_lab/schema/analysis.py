@@ -50,6 +50,9 @@ class KernelVerdict(Model):
     next_steps: list[str]
     also: list[str] = Field(description="other rules that hold as well")
     missing: list[str] = Field(description="what was not measured and would tell more")
+    doubts: list[str] = Field(
+        default=[], description="why the thread trace may not stand for the kernel"
+    )
     gain: Gain | None = Field(default=None, description="of mending it, at most")
     remarks: list[str] = Field(
         default=[], description="what else was seen: narrow, uncoalesced, repeated loads"

@@ -177,6 +177,9 @@ class BottleneckSummary(Model):
     evidence: list[str]
     next_steps: list[str]
     missing: list[str] = Field(default=[], description="what was not measured and would tell more")
+    doubts: list[str] = Field(
+        default=[], description="why the thread trace may not stand for the kernel"
+    )
     gain: Gain | None = Field(default=None, description="of mending it, at most")
 
 

@@ -53,6 +53,15 @@ class ThreadTraceSummary(Model):
     classes: list[Totals]
     without_line: Totals
     agreement: list[Agreement]
+    lines_of_kernel: int | None = Field(
+        default=None, description="instructions of the kernel it was recorded for"
+    )
+    lines_executed: int | None = Field(
+        default=None, description="of them, those that a traced wave ran"
+    )
+    span_cycles: int | None = Field(
+        default=None, description="from the first begin of a traced wave to the last end"
+    )
     waves: WaveDurations | None
     waves_missing: int
     state_cycles: dict[str, int] | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rocm_perf_lab.analyze.bottleneck import Verdict, judge
+from rocm_perf_lab.analyze.bottleneck import Verdict, doubted, judge
 from rocm_perf_lab.analyze.evidence import KernelAnalysis, access_remarks, gather
 from rocm_perf_lab.analyze.gain import Gain, at_most
 from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph
@@ -12,6 +12,7 @@ from rocm_perf_lab.analyze.keys import KernelKey, possible
 from rocm_perf_lab.analyze.metrics_table import Row
 from rocm_perf_lab.analyze.modelled_error import kernel_error_class, run_error_class
 from rocm_perf_lab.analyze.occupancy import grid_waves_per_simd
+from rocm_perf_lab.analyze.representative import doubts
 from rocm_perf_lab.analyze.requested import requested
 from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.rules import rule_set
@@ -276,7 +277,8 @@ def profile_without_runs(
     if found is None:
         return _bare(provenance, gpu, why, dict.fromkeys(_NEEDS_A_TRACE, why))
     evidence = gather(None, None, gpu, None, found, requested(found, gpu, None, None))
-    verdict = judge(evidence)
+    seen = doubts(found, None)
+    verdict = doubted(judge(evidence), evidence, {doubt.text: doubt.steps for doubt in seen})
     rule = next((r for r in rule_set().rules if r.name == verdict.rule), None)
     gain = at_most(rule, evidence, found.kernel or "", None)
     reasons = dict.fromkeys((n for n in _NEEDS_A_TRACE if n not in ("kernel", "bottleneck")), why)

@@ -157,9 +157,12 @@ class ThreadTraceFinding:
     classes: tuple[Totals, ...]
     without_line: Totals
     lines: Lines
+    lines_of_kernel: int  # instructions of the kernel it was recorded for
+    lines_executed: int  # of them, those that a traced wave ran
     source_lines: tuple[Totals, ...]
     agreement: tuple[Agreement, ...]
     waves: WaveDurations | None
+    span_cycles: int | None  # first begin to last end of a traced wave, the longest of an engine
     waves_missing: int
     state_cycles: Mapping[str, int] | None
     fractions: Fractions | None

@@ -56,6 +56,16 @@ def wave_durations(trace: AttTrace) -> WaveDurations | None:
     )
 
 
+def span_cycles(trace: AttTrace) -> int | None:
+    """From the first begin to the last end, of the shader engine where that is longest."""
+    waves = trace.waves
+    spans = [
+        int(waves.end[waves.se == se].max() - waves.begin[waves.se == se].min())
+        for se in np.unique(waves.se)
+    ]
+    return max(spans, default=None)
+
+
 def state_cycles(trace: AttTrace) -> dict[str, int]:
     """Cycles of all traced waves in each state."""
     states = trace.states

@@ -58,6 +58,7 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
     slots = sum(engine.simds_seen * (engine.end - engine.begin) for engine in engines)
     held = sum(engine.mean_waves * (engine.end - engine.begin) for engine in engines)
     by_kernel = _kernels(trace.code, lines)
+    mine = _lines_of_traced(lines, by_kernel)
     fractions = view.fractions() if cycles else None
     matrix, no_matrix = view.matrix_cycles()
     finding = ThreadTraceFinding(
@@ -77,9 +78,12 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         classes=by_class,
         without_line=_without_line(trace, placed),
         lines=lines,
+        lines_of_kernel=int(mine.sum()),
+        lines_executed=int((lines.sums.hit[mine] > 0).sum()),
         source_lines=_source_lines(lines),
         agreement=agreement,
         waves=durations,
+        span_cycles=residency.span_cycles(trace),
         waves_missing=trace.waves_missing + trace.waves_unreadable,
         state_cycles=residency.state_cycles(trace) if len(trace.states.wave) else None,
         fractions=fractions,
@@ -114,6 +118,14 @@ def _traced_kernel(kernels: Sequence[Totals], trace: AttTrace) -> str | None:
         return heard.name
     names = list(trace.occupancy_kernels.values())
     return names[0] if len(names) == 1 else None
+
+
+def _lines_of_traced(lines: Lines, kernels: Sequence[Totals]) -> npt.NDArray[np.bool_]:
+    """Those of the kernel with the most cycles; all, where code has no label."""
+    if not any(total.hit for total in kernels):
+        return np.ones(len(lines), dtype=np.bool_)
+    most = max(range(len(kernels)), key=lambda k: (kernels[k].latency, kernels[k].hit))
+    return np.equal(lines.kernel, most)
 
 
 def _symbols(trace: AttTrace, lines: Lines) -> tuple[str, ...]:
@@ -265,6 +277,7 @@ def _reasons(finding: ThreadTraceFinding, no_matrix: str | None) -> dict[str, st
         "dispatch_id": "the folder's name does not tell",
         "gfxip": "filenames.json does not tell; gfx9 is assumed",
         "waves": no_waves,
+        "span_cycles": no_waves,
         "fractions": no_waves,
         "traffic": no_waves,
         "state_cycles": "no wave has a timeline",
