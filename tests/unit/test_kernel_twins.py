@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from rocm_perf_lab.arch.matrix import matrix_cycles
 from rocm_perf_lab.report.text import summary
 from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.workflow import Choices, analyze_files
 from support.analysis import documents
 from support.att import code
 from support.traces import MI300X
-from support.twins import END, MI350X, SMEM, VALU, VMEM, WAIT, Step, run, traced, verdict
+from support.twins import END, JUMP, MI350X, SMEM, VALU, VMEM, WAIT, Step, run, traced, verdict
 
 LANES = 2**24  # 65,536 workgroups of 256
 # Four loads and four stores of 16 bytes a lane: 128 bytes.
@@ -207,7 +208,7 @@ def test_registers_are_spoken_of_only_where_they_limit(tmp_path: Path) -> None:
 
 def test_unknown_with_a_thread_trace_asks_for_none_and_says_what_it_shows(tmp_path: Path) -> None:
     busy: list[Step] = [
-        ("v_add_f32_e32 v0, v1, v2", VALU, 20, 80),
+        ("v_add_f32_e32 v0, v1, v2", VALU, 20, 60),
         ("s_waitcnt vmcnt(0)", WAIT, 20, 0),
         ("s_barrier", WAIT, 18, 0),
     ]
@@ -299,3 +300,82 @@ def test_doubts_are_printed(tmp_path: Path) -> None:
     att = traced(WAITING, tmp_path, dispatch_id=1)
     profile = documents(run(us=[9.0, 6.0, 6.0], gap_us=0.0).build(), att=[att]).profile
     assert "Doubts - the traced call, the first of 3, took 9 us, 1.5 times" in printed(profile)
+
+
+# --- matrix cycles of gfx950, thresholds missed by a hair, and time between instructions ------
+
+
+@pytest.mark.parametrize(
+    ("isa", "cycles"),
+    [
+        ("v_mfma_f32_16x16x32_f16 a[0:3], v[0:3], v[4:7], a[0:3]", 16),
+        ("v_mfma_f32_32x32x16_bf16 a[0:15], v[0:3], v[4:7], a[0:15]", 32),
+        ("v_mfma_f32_16x16x128_f8f6f4 a[0:3], v[0:7], v[8:15], a[0:3]", 32),
+        ("v_mfma_scale_f32_16x16x128_f8f6f4 a[0:3], v[0:3], v[4:7], a[0:3] cbsz:4 blgp:4", 16),
+        ("v_mfma_f32_32x32x64_f8f6f4 a[0:15], v[0:7], v[8:15], a[0:15] cbsz:4", 64),
+        ("v_mfma_i32_16x16x64_i8 a[0:3], v[0:3], v[4:7], a[0:3]", 16),
+        ("v_smfmac_f32_16x16x64_f16 a[0:3], v[0:3], v[4:11], v12", 16),
+        ("v_mfma_f64_16x16x4_f64 a[0:7], v[0:1], v[2:3], a[0:7]", 64),
+        ("v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]", 16),
+    ],
+)
+def test_matrix_cycles_of_gfx950_follow_from_its_peak_rates(isa: str, cycles: int) -> None:
+    """FP16 4,096 operations a CU and clock, FP8 8,192, FP6 and FP4 16,384, FP64 128; four SIMDs."""
+    assert matrix_cycles(isa, "gfx950") == cycles
+
+
+def test_matrix_use_is_known_on_gfx950(tmp_path: Path) -> None:
+    mfma: Step = ("v_mfma_f32_16x16x32_f16 a[0:3], v[0:3], v[4:7], a[0:3]", VALU, 16, 4)
+    att = traced([mfma] * 50, tmp_path)
+    assert att.mfma_pipe_utilisation == pytest.approx(0.8)
+    assert verdict(att, run(agent=MI350X)).bottleneck == "compute_throughput_limited"
+
+
+def test_the_code_objects_beside_a_trace_tell_its_architecture(tmp_path: Path) -> None:
+    mfma: Step = ("v_mfma_f64_16x16x4_f64 a[0:7], v[0:1], v[2:3], a[0:7]", VALU, 76, 4)
+    (tmp_path / "node").mkdir()
+    (tmp_path / "node" / "12_gfx950_code_object_id_3.out").touch()
+    assert traced([mfma] * 9, tmp_path).mfma_pipe_utilisation == pytest.approx(64 / 80)
+
+
+def test_a_threshold_missed_by_a_hair_is_a_verdict_of_low_confidence(tmp_path: Path) -> None:
+    """24.7 % of the waves' time at barriers, where 25 % would decide."""
+    steps: list[Step] = [
+        ("s_barrier", WAIT, 247, 0),
+        ("v_add_f32_e32 v0, v1, v2", VALU, 200, 553),
+    ]
+    found = verdict(traced(steps, tmp_path / "near"))
+    assert (found.bottleneck, found.confidence) == ("barrier_bound", "low")
+    assert "by a hair" in found.meaning
+    assert "24.7 % (not at least 25 %" in found.evidence[0].text
+    steps = [("s_barrier", WAIT, 200, 0), ("v_add_f32_e32 v0, v1, v2", VALU, 200, 480)]
+    assert verdict(traced(steps, tmp_path / "far")).bottleneck == "unknown"
+
+
+def straight(count: int, idle_at_lines: int, idle_else: int) -> list[Step]:
+    """Instructions of eight bytes: each eighth begins a line of 64."""
+    return [
+        ("v_add_f32_e32 v0, v1, v2", VALU, 0, 4, idle_else if n % 8 else idle_at_lines)
+        for n in range(count)
+    ]
+
+
+def test_time_between_instructions_is_a_finding_of_its_own(tmp_path: Path) -> None:
+    """Idle where a line of code begins is fetch; idle everywhere is waiting for a turn."""
+    fetch = verdict(traced(straight(160, 60, 0), tmp_path / "fetch"))
+    assert (fetch.bottleneck, fetch.rule) == ("instruction_fetch_bound", "traced_instruction_fetch")
+    turn = verdict(traced(straight(160, 5, 5), tmp_path / "turn"))
+    assert (turn.bottleneck, turn.rule) == ("instruction_issue_bound", "traced_between")
+    branches: list[Step] = [
+        ("v_add_f32_e32 v0, v1, v2", VALU, 0, 4, 90),
+        *[("v_add_f32_e32 v0, v1, v2", VALU, 0, 4)] * 12,
+        ("s_branch 12", JUMP, 0, 4),
+    ]
+    found = verdict(traced(branches, tmp_path / "loop", times=20))
+    assert found.bottleneck == "instruction_fetch_bound"
+
+
+def test_waits_that_are_more_than_the_time_between_keep_their_verdict(tmp_path: Path) -> None:
+    steps: list[Step] = [*straight(32, 90, 0), *WAITING]
+    found = verdict(traced(steps, tmp_path), run(us=5000.0))
+    assert found.bottleneck == "latency_bound"

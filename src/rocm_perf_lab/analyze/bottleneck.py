@@ -87,6 +87,7 @@ class Verdict:
     next_steps: tuple[str, ...]
     also: tuple[str, ...] = ()  # rules of the same stage that hold as well
     missing: tuple[str, ...] = ()  # what was not measured and would have told more, in sentences
+    just_missed: str | None = None  # the metric that decided although it misses its threshold
     doubts: tuple[str, ...] = ()  # why the thread trace may not stand for the kernel
 
 
@@ -115,7 +116,32 @@ def judge(evidence: KernelEvidence, rules: RuleSet | None = None) -> Verdict:
             winner = holding[0][1]
             others = tuple(rule.name for _, rule in holding[1:] if rule.label != winner.label)
             return _verdict(winner, evidence, rules, others)
-    return _unknown(evidence, rules)
+    return _nearly(evidence, rules) or _unknown(evidence, rules)
+
+
+def _nearly(evidence: KernelEvidence, rules: RuleSet) -> Verdict | None:
+    """The verdict of the rule that comes nearest, if its deciding share misses by a hair only."""
+    found: list[tuple[float, int, Rule]] = []
+    for index, rule in enumerate(rules.rules):
+        missed = [c for c in rule.all if c.metric == rule.decides and not _holds(c, evidence)]
+        value = evidence.value(rule.decides)
+        if len(missed) != 1 or value is None or rule.stage not in rules.near_stages:
+            continue
+        relaxed = replace(rule, all=tuple(c for c in rule.all if c is not missed[0]))
+        excess = missed[0].excess(value)
+        near = rules.units[rule.decides] == "1" and excess >= 1 - rules.near_miss
+        if near and _rank(relaxed, evidence, index) is not None:
+            found.append((-excess, index, rule))
+    if not found:
+        return None
+    verdict = _verdict(min(found)[2], evidence, rules, ())
+    hair = "No rule holds; this one's deciding number misses its threshold by a hair."
+    return replace(
+        verdict,
+        confidence="low",
+        meaning=f"{verdict.meaning} {hair}",
+        just_missed=min(found)[2].decides,
+    )
 
 
 def _rank(rule: Rule, evidence: KernelEvidence, index: int) -> tuple[float, ...] | None:

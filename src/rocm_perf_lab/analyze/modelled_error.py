@@ -16,6 +16,8 @@ _OF_VERDICT: dict[Label, ErrorClass] = {
     "lds_bound": "lds",
     "barrier_bound": "lds",
     "vector_memory_issue_bound": "other",
+    "instruction_fetch_bound": "other",
+    "instruction_issue_bound": "other",
     "divergence_limited": "other",
     "communication_bound": "other",
 }

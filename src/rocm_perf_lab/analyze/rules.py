@@ -19,6 +19,8 @@ Label = Literal[
     "lds_bound",
     "vector_memory_issue_bound",
     "barrier_bound",
+    "instruction_fetch_bound",
+    "instruction_issue_bound",
     "communication_bound",
     "launch_bound",
     "unknown",
@@ -117,6 +119,8 @@ class RunRules:
 class RuleSet:
     stages: tuple[str, ...]
     clear_margin: float
+    near_miss: float
+    near_stages: tuple[str, ...]
     units: Mapping[str, str]
     words: Mapping[str, str]  # what a metric is called in a sentence
     meanings: Mapping[str, str]
@@ -132,6 +136,8 @@ def rule_set() -> RuleSet:
     return RuleSet(
         stages=tuple(data["stages"]),
         clear_margin=float(data["clear_margin"]),
+        near_miss=float(data["near_miss"]),
+        near_stages=tuple(data["near_stages"]),
         units={name: m["unit"] for name, m in metrics.items()},
         words={name: m["words"] for name, m in metrics.items()},
         meanings={name: m["meaning"] for name, m in metrics.items()},

@@ -21,6 +21,10 @@ ONLY_TRACED = (
     "load_bytes_per_lane",
     "lds_read_bytes_per_lane",
     "loads_per_wait",
+    "between_share",
+    "between_largest",
+    "fetch_of_between",
+    "issue_utilisation",
 )
 _TOP_CAUSES = 3
 
@@ -30,6 +34,14 @@ def from_thread_trace(
 ) -> dict[str, Number]:
     """What the thread trace adds; counters of the whole device come before its few SIMDs."""
     found = {**_shares(att.fractions), **_accesses(att)}
+    if att.causes:
+        largest = att.causes[0]
+        said = f"{ATT}: {100 * largest.share:.3g} % {largest.words}"
+        found["between_largest"] = Number(float(largest.name == "between"), said)
+    found["fetch_of_between"] = Number(
+        att.fetch_of_between, f"{ATT}: idle time before instructions in another 64 B of code"
+    )
+    found["issue_utilisation"] = Number(att.issue_utilisation, f"{ATT}: EXEC states of its waves")
     found["valu_busy"] = Number(att.valu_issue_utilisation, f"{ATT}: issue on the traced SIMDs")
     found["mfma_busy"] = Number(
         att.mfma_pipe_utilisation, f"{ATT}: matrix instructions x cycles each, on the traced SIMDs"
@@ -62,6 +74,7 @@ def _shares(f: Fractions | None) -> dict[str, Number]:
         "scalar_of_waits": Number(
             f.wait_smem / memory if memory else 0.0, f"{ATT}: waits for scalar memory among them"
         ),
+        "between_share": Number(f.between, f"{ATT}: idle between instructions"),
         "alu_stall_share": Number(
             f.stall_valu + f.stall_mfma, f"{ATT}: issue stalls of vector and matrix arithmetic"
         ),

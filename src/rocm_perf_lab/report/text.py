@@ -39,6 +39,8 @@ LIMIT_WORDS = {
     "lds_bound": "LDS",
     "vector_memory_issue_bound": "memory issue",
     "barrier_bound": "barriers",
+    "instruction_fetch_bound": "code fetch",
+    "instruction_issue_bound": "issue",
     "communication_bound": "communication",
     "launch_bound": "launches",
     "kernel_bound": "its kernels",

@@ -73,6 +73,10 @@ class ThreadTraceSummary(Model):
     traffic: Traffic | None = Field(
         default=None, description="what the executed loads and stores asked for, per lane"
     )
+    fetch_of_between: float | None = Field(
+        default=None,
+        description="of the time between instructions, that before entering another 64 B of code",
+    )
     waits_recorded_share: float | None
     waits_inferred_share: float | None
     issue_utilisation: float | None

@@ -34,6 +34,7 @@ __all__ = ["AttFolder", "AttTrace", "find", "read"]
 
 _FOLDER = re.compile(r"ui_output_agent_(\d{1,18})_dispatch_(\d{1,18})")
 _RAW = re.compile(r"(\d{1,10})_(\d{1,18})_shader_engine_\d+_(\d{1,18})\.att")
+_OBJECT = re.compile(r"_(gfx[0-9a-f]{3,4})_code_object_id_\d+\.out$")
 _COUNTS = ("hit", "latency", "stall", "idle")
 
 
@@ -89,8 +90,16 @@ def _describe(folder: Path) -> AttFolder:
         dispatch_id=dispatch,
         stats_csv=stats if stats.is_file() else None,
         databases=tuple(sorted(databases)),
+        architecture=_architecture(folder.parent),
         process_ids=_process_ids(folder.parent, agent, dispatch),
     )
+
+
+def _architecture(beside: Path) -> str | None:
+    """That of the code objects the decoder read, if they are of one."""
+    objects = [*beside.glob("*_code_object_id_*.out"), *beside.glob("*/*_code_object_id_*.out")]
+    found = {match[1] for path in objects if (match := _OBJECT.search(path.name))}
+    return found.pop() if len(found) == 1 else None
 
 
 def _process_ids(beside: Path, agent: int | None, dispatch: int | None) -> tuple[int, ...]:

@@ -30,6 +30,7 @@ class AttFolder:
     dispatch_id: int | None
     stats_csv: Path | None
     databases: tuple[Path, ...]
+    architecture: str | None = None  # by the code objects beside it, e.g. gfx942
     process_ids: tuple[int, ...] = ()  # of the processes whose raw trace of it lies beside
 
 

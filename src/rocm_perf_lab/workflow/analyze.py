@@ -61,14 +61,14 @@ def analyze_files(
         recording = _recorded_with(att)
         if recording is None:
             gpu = load.gpu(wanted.gpu) if wanted.gpu else None
-            return thread_trace_documents(read_att(att, tell), gpu)
+            return thread_trace_documents(read_att(att, tell, gpu=wanted.gpu), gpu)
     else:
         asked_for = bool(att)
         att = att or [path for path in paths if holds_thread_traces(path)]
         tell(f"reading {len(paths)} input{'s' * (len(paths) != 1)}")
         recording = group(read_inputs(paths))
     one_program(recording.timing_runs)
-    traced = read_att(att, tell)
+    traced = read_att(att, tell, recording, wanted.gpu)
     return analyze_recording(recording, traced, wanted, only_own=asked_for, tell=tell)
 
 
@@ -83,13 +83,22 @@ def _recorded_with(att: Sequence[Path]) -> Recording | None:
 
 
 def read_att(
-    folders: Sequence[Path], tell: Tell = lambda _: None
+    folders: Sequence[Path],
+    tell: Tell = lambda _: None,
+    recording: Recording | None = None,
+    gpu: str | None = None,
 ) -> tuple[ThreadTraceFinding, ...]:
+    """The recording's GPU, or else the one named, is what the traces are of."""
     if not folders:
         return ()
     tell("reading the thread trace")
+    traces = (*recording.timing_runs, *recording.counter_passes) if recording else ()
+    found = {a.architecture for t in traces for a in t.agents if a.kind == "GPU"}
+    named = load.gpu(gpu).architecture if gpu else None
+    architecture = found.pop() if len(found) == 1 else named
     return tuple(
-        thread_trace.summarize(att_reader.read(folder)) for folder in att_reader.find(folders)
+        thread_trace.summarize(att_reader.read(folder), architecture)
+        for folder in att_reader.find(folders)
     )
 
 

@@ -135,9 +135,10 @@ def profile_so_far(options: Options, folder: Path, tell: Tell = lambda _: None) 
         wall = stability(np.array(got.wall_ms))
         origin = provenance([], None, None, started, platform.node(), device=device)
         return Profiled(host_timed_document(wall, origin, got.notes), stopped)
+    recording = Recording(tuple(got.timing), tuple(got.counted))
     documents = analyze_recording(
-        Recording(tuple(got.timing), tuple(got.counted)),
-        read_att(got.att, tell),
+        recording,
+        read_att(got.att, tell, recording),
         options.choices,
         device=device,
         notes=got.notes,

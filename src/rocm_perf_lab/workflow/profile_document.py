@@ -227,7 +227,8 @@ def _bottleneck(judged: KernelAnalysis | None) -> profile.BottleneckSummary:
 
 
 def _verdict(verdict: Verdict, remarks: Sequence[str], gain: Gain) -> profile.BottleneckSummary:
-    evidence = [str(item) for item in verdict.evidence if item.holds] if verdict.rule else []
+    shown = [e for e in verdict.evidence if e.holds or e.metric == verdict.just_missed]
+    evidence = [str(item) for item in shown] if verdict.rule else []
     return profile.BottleneckSummary.of(
         verdict, bottleneck=verdict.label, evidence=[*evidence, *remarks], gain=gain
     )

@@ -172,6 +172,7 @@ class ThreadTraceFinding:
     small_reads: tuple[Access, ...]  # less than 16 bytes a lane of memory or LDS, in loops
     exposed_latency: tuple[ExposedLatency, ...]
     traffic: Traffic | None  # what the executed loads and stores asked for
+    fetch_of_between: float | None  # of idle time, that before entering another line of code
     waits_recorded_share: float | None  # of memory-wait cycles, by recorded dependencies
     waits_inferred_share: float | None
     issue_utilisation: float | None

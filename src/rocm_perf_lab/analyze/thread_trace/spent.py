@@ -25,6 +25,7 @@ from rocm_perf_lab.trace.att_trace import AttTrace, IntColumn
 
 TOP_SITES = 20
 WIDE_BYTES = 16  # a lane's, in one instruction: dwordx4, b128
+CODE_LINE_BYTES = 64  # what an instruction fetch brings
 _WAITS_FOR = 32  # named per site: all that matter
 
 _DELAYS = ("NOP", "SLEEP", "DELAY")
@@ -103,6 +104,7 @@ class Spent:
     lost: IntColumn
     attribution: waits.Attribution
     cycles: int  # of all traced waves
+    architecture: str | None = None
 
     def issued(self, *names: str) -> int:
         mine = np.isin(self.kind, [CODE[name] for name in names])
@@ -118,7 +120,7 @@ class Spent:
         total = 0
         for row, hit in zip(rows.tolist(), hits.tolist(), strict=True):
             word = classes.mnemonic(self.trace.code.isa[row])
-            cycles = matrix_cycles(word)
+            cycles = matrix_cycles(self.trace.code.isa[row], self.architecture)
             if cycles is None:
                 return 0, f"the cycles of {word} are not known"
             total += cycles * hit
@@ -173,6 +175,23 @@ class Spent:
     def _remarks(self) -> dict[int, Remark]:
         code = self.trace.code
         return remarks(code.isa, code.label.tolist(), code.line.tolist())
+
+    def fetch_of_between(self) -> float | None:
+        """Of the idle time before instructions, that before those in another line of code.
+
+        The first instruction of a wave enters its line too. None where nothing can be told.
+        """
+        executed, first = self.trace.instructions, self.trace.waves.first[:-1]
+        known = self.placed.row >= 0
+        address = np.where(known, self.trace.code.vaddr[self.placed.row], -1)
+        idle = np.where(known, self.placed.idle, 0)
+        if not len(executed) or not idle.sum() or (address[known] <= 0).all():
+            return None
+        line = address // CODE_LINE_BYTES
+        entered = np.ones(len(line), dtype=np.bool_)
+        entered[1:] = line[1:] != line[:-1]
+        entered[first[first < len(line)]] = True
+        return float(idle[entered].sum() / idle.sum())
 
     def resolved_shares(self) -> tuple[float | None, float | None]:
         recorded = sum(self.attribution.recorded.values())

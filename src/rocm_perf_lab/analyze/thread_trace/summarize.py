@@ -30,7 +30,9 @@ NO_WAVE_HINT = (
 )
 
 
-def summarize(trace: AttTrace) -> ThreadTraceFinding:
+def summarize(trace: AttTrace, architecture: str | None = None) -> ThreadTraceFinding:
+    """`architecture` is that of the recording (gfx950), where the trace's own files do not tell."""
+    architecture = trace.folder.architecture or architecture
     placed = sums.place(trace)
     line_class = classes.of_lines(trace.code.isa)
     kind = classes.of_instructions(line_class, placed.row, trace.instructions.category)
@@ -50,7 +52,9 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
     lost = lost_cycles(trace, kind)
     durations = residency.wave_durations(trace)
     cycles = durations.total_cycles if durations and len(trace.instructions) else 0
-    view = Spent(trace, placed, kind, lost, waits.attribute(trace, placed, lost), cycles)
+    view = Spent(
+        trace, placed, kind, lost, waits.attribute(trace, placed, lost), cycles, architecture
+    )
     engines = residency.occupancy(trace.occupancy)
     busy = residency.issue_cycles(trace) if cycles else None
     resident = busy[1] if busy else 0
@@ -93,6 +97,7 @@ def summarize(trace: AttTrace) -> ThreadTraceFinding:
         small_reads=view.small_reads() if cycles else (),
         exposed_latency=view.exposed() if cycles else (),
         traffic=traffic(trace, placed, kind, view.attribution) if cycles else None,
+        fetch_of_between=view.fetch_of_between(),
         waits_recorded_share=recorded,
         waits_inferred_share=inferred,
         issue_utilisation=busy[0] / resident if busy and resident else None,
@@ -283,6 +288,7 @@ def _reasons(finding: ThreadTraceFinding, no_matrix: str | None) -> dict[str, st
         "state_cycles": "no wave has a timeline",
         "waits_recorded_share": no_waits,
         "waits_inferred_share": no_waits,
+        "fetch_of_between": "no time passed between instructions, or code has no addresses",
         "issue_utilisation": idle_simd,
         "valu_issue_utilisation": idle_simd,
         "mfma_issue_utilisation": idle_simd,
