@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,13 @@ def test_several_groups_are_repeated_flags(tmp_path: Path) -> None:
 )
 def test_one_kernel_as_a_regular_expression(name: str, regex: str) -> None:
     assert rocprofv3.kernel_regex(name) == regex
+
+
+def test_a_thread_trace_is_of_one_launch_where_the_profiler_can_choose(tmp_path: Path) -> None:
+    ranged = replace(MODERN, takes_ranges=True)
+    command = rocprofv3.att_command(ranged, tmp_path, ["./app"], "k", launch=3)
+    at = command.index("--kernel-iteration-range")
+    assert command[at + 1] == "[3-3]"
+    assert "--kernel-iteration-range" not in rocprofv3.att_command(
+        MODERN, tmp_path, ["./app"], "k", launch=3
+    )

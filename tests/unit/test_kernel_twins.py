@@ -60,6 +60,15 @@ def test_a_stream_at_most_of_the_bandwidth_is_bandwidth_bound_whatever_waves_wai
     assert any("what of this caches serve" in missing for missing in found.missing)
 
 
+def test_data_that_fits_the_infinity_cache_is_less_sure_and_bounded_by_it(tmp_path: Path) -> None:
+    """64 MiB a call, at 4.9 of 5.3 TB/s: whether HBM or the cache served them is not recorded."""
+    lanes = 2**19
+    found = verdict(traced(STREAM, tmp_path), run(lanes // 256, 128 * lanes / 4.9e6))
+    assert (found.bottleneck, found.confidence) == ("memory_bandwidth_bound", "medium")
+    assert "the Infinity Cache, which can hold the data" in found.meaning
+    assert found.gain is not None and (found.gain.kernel_at_most or 0) > 2
+
+
 def test_the_same_stream_at_a_tenth_of_it_is_not(tmp_path: Path) -> None:
     builder = run(LANES // 256, microseconds(0.5), agent=MI350X)
     assert verdict(traced(STREAM, tmp_path), builder).bottleneck != "memory_bandwidth_bound"

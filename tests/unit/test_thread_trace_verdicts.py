@@ -10,7 +10,7 @@ import pytest
 
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.analyze.thread_trace.accesses import bytes_per_lane, remarks
-from rocm_perf_lab.analyze.traced_dispatch import traced_dispatch
+from rocm_perf_lab.analyze.traced_dispatch import traced_dispatch, usual_call
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.report.thread_trace import sentences
 from rocm_perf_lab.schema.profile import BottleneckSummary
@@ -244,3 +244,18 @@ def test_the_raw_trace_beside_a_folder_names_its_process(tmp_path: Path) -> None
     for name in ("4711_5600_shader_engine_0_3.att", "4712_5600_shader_engine_0_9.att"):
         (tmp_path / "node" / name).touch()
     assert att_reader.find(tmp_path)[0].process_ids == (4711,)
+
+
+@pytest.mark.parametrize(
+    ("us", "launch"),
+    [
+        ([9.0, 4.0, 4.0, 4.1], 2),  # not the first, which is longer
+        ([4.0, 4.0, 4.0], 2),  # nor where it is as long
+        ([4.0], 1),
+        ([4.0, 761.0, 900.0, 4.0, 5.0], 5),
+        ([4.0, 9.0], 2),
+    ],
+)
+def test_a_usual_call_is_the_one_to_trace(us: list[float], launch: int) -> None:
+    assert usual_call(run(us=us).build(), "kernel()") == launch
+    assert usual_call(run(us=us).build(), "another()") is None

@@ -153,6 +153,7 @@ def gather(
         numbers.update(from_thread_trace(att, gpu, numbers))
         if asked is not None:
             numbers["requested_fraction"] = asked.number
+            numbers["beyond_cache"] = asked.beyond_cache
     numbers.update(_combined(numbers))
     if occupancy is not None:
         source = "registers, LDS and workgroup size recorded; architecture file"

@@ -16,11 +16,14 @@ from rocm_perf_lab.analyze.thread_trace.traffic import WHOLE_WAVES, Traffic
 from rocm_perf_lab.analyze.traced_dispatch import TracedDispatch
 from rocm_perf_lab.arch.gpu import Gpu, Quantity
 
+_BYTES_UNKNOWN = Number(None, ATT, "the bytes of a whole call are not known")
+
 
 @dataclass(frozen=True)
 class Requested:
     number: Number  # over the ceiling of `level`
     level: str | None = None  # in words
+    beyond_cache: Number = _BYTES_UNKNOWN
 
 
 def requested(
@@ -46,7 +49,8 @@ def requested(
         rate = _by_cycles(traffic, att, gpu, call)
     if rate is None:
         return Requested(Number(None, ATT, "the launch size or the clock is not recorded"))
-    return _against(*rate, gpu, ceilings)
+    total = rate[0] * call.median_ns if call is not None else None
+    return _against(*rate, total, gpu, ceilings)
 
 
 def _fills(gpu: Gpu, call: TracedDispatch | None) -> bool:
@@ -81,7 +85,11 @@ def _by_cycles(
 
 
 def _against(
-    gbps: float, said: str, gpu: Gpu, ceilings: Mapping[str, Quantity] | None
+    gbps: float,
+    said: str,
+    total: float | None,
+    gpu: Gpu,
+    ceilings: Mapping[str, Quantity] | None,
 ) -> Requested:
     most = gpu.highest("hbm")
     level = "hbm" if most is not None and gbps <= most * (1 + OVER_PEAK) else "l1"
@@ -99,5 +107,11 @@ def _against(
     if sheet is not None and sheet.value != own.value:
         source += f", {100 * gbps / sheet.value:.0f} % of the datasheet's {sheet.value:,.0f}"
     peak = gbps / sheet.value if sheet is not None else None
-    words = "memory (HBM)" if level == "hbm" else name
-    return Requested(Number(min(gbps / own.value, 1.0), source, peak=peak), words)
+    words, beyond = "memory (HBM)" if level == "hbm" else name, _BYTES_UNKNOWN
+    cache, cached = gpu.mall_bytes or 0, gpu.highest("mall")
+    if total is not None:
+        size = f"{total / 2**20:,.0f} MiB a call, {cache / 2**20:,.0f} MiB of Infinity Cache"
+        beyond = Number(float(total > cache), f"{ATT}: {size}")
+    if level == "hbm" and total is not None and total <= cache and cached:
+        words, peak = "memory (HBM, or the Infinity Cache, which can hold the data)", gbps / cached
+    return Requested(Number(min(gbps / own.value, 1.0), source, peak=peak), words, beyond)

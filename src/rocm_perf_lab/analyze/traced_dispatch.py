@@ -15,6 +15,8 @@ from rocm_perf_lab.analyze.keys import KernelKey, kernel_keys
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.trace.trace import Trace
 
+_AS_USUAL = 0.02  # of the median duration
+
 
 @dataclass(frozen=True)
 class TracedDispatch:
@@ -54,6 +56,26 @@ def traced_dispatch(run: Trace, kernel: str, att: ThreadTraceFinding) -> TracedD
         duration_ns=int(d.end_ns[row] - d.start_ns[row]) if row is not None else None,
         place=int(np.searchsorted(calls, row)) + 1 if row is not None else None,
     )
+
+
+def usual_call(run: Trace, kernel: str) -> int | None:
+    """Which launch of the kernel to trace, from 1: an early one that takes as long as most do.
+
+    Of its launches in the process that has the most, in the size that takes the most time; the
+    first, which pays for cold caches and loaded code, only if nothing else is as usual.
+    """
+    d = run.dispatches
+    keys, key_of = kernel_keys(run)
+    calls = np.flatnonzero(np.isin(key_of, [n for n, key in enumerate(keys) if key.name == kernel]))
+    if not len(calls):
+        return None
+    calls = calls[d.process[calls] == np.bincount(d.process[calls]).argmax()]
+    duration = d.end_ns[calls] - d.start_ns[calls]
+    size = np.bincount(key_of[calls], weights=duration).argmax()
+    mine = np.flatnonzero(key_of[calls] == size)
+    off = np.abs(duration[mine] - np.median(duration[mine]))
+    usual = mine[off <= max(off.min(), _AS_USUAL * float(np.median(duration[mine])))]
+    return int(next((n for n in usual if n > 0), usual[0])) + 1
 
 
 def _row(run: Trace, calls: npt.NDArray[np.int64], att: ThreadTraceFinding) -> int | None:

@@ -17,6 +17,7 @@ ONLY_TRACED = (
     "memory_held_share",
     "alu_stall_share",
     "requested_fraction",
+    "beyond_cache",
     "scalar_of_waits",
     "load_bytes_per_lane",
     "lds_read_bytes_per_lane",

@@ -145,8 +145,11 @@ def by_pass(out: Path, files: Sequence[Path]) -> list[tuple[Path, ...]]:
     return [tuple(found) for found in passes.values()]
 
 
-def thread_trace(job: Job, profiler: rocprofv3.Profiler, kernel: str) -> ThreadTraces:
-    """One thread-trace run limited to `kernel`, once more on CU 0 if no wave was caught."""
+def thread_trace(
+    job: Job, profiler: rocprofv3.Profiler, kernel: str, launch: int | None = None
+) -> ThreadTraces:
+    """One thread-trace run limited to `kernel`, and to one launch of it where the profiler can;
+    once more on CU 0 if no wave was caught."""
     if not profiler.takes_att:
         raise MissingTool(
             "the installed rocprofv3 has no --att (thread trace)",
@@ -156,7 +159,7 @@ def thread_trace(job: Job, profiler: rocprofv3.Profiler, kernel: str) -> ThreadT
     regex = rocprofv3.kernel_regex(kernel)
     for name, target_cu in (("att", None), ("att-cu0", 0)):
         out = job.output(name)
-        command = rocprofv3.att_command(profiler, out, job.program, regex, target_cu)
+        command = rocprofv3.att_command(profiler, out, job.program, regex, target_cu, launch)
         outcome = _run(job, command, name, "thread trace" if target_cu is None else "on CU 0")
         if not outcome.ok and not (job.ignore_failure and outcome.exit_code is not None):
             notes.append(

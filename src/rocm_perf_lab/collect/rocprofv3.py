@@ -29,6 +29,7 @@ class Profiler:
     takes_pmc: bool  # else counters go through an input file
     takes_att: bool
     repeats_pmc: bool
+    takes_ranges: bool = False  # of a kernel's launches
 
 
 def find(command: Sequence[str] | None = None) -> Profiler:
@@ -44,6 +45,7 @@ def find(command: Sequence[str] | None = None) -> Profiler:
         writes_rocpd="rocpd" in help_text,
         takes_pmc="--pmc" in help_text,
         takes_att=re.search(r"--att\b", help_text) is not None,
+        takes_ranges="--kernel-iteration-range" in help_text,
         repeats_pmc=_version_tuple(sdk) >= _REPEATED_PMC,
     )
 
@@ -149,9 +151,12 @@ def att_command(
     program: Sequence[str],
     kernel_regex: str,
     target_cu: int | None = None,
+    launch: int | None = None,
 ) -> list[str]:
-    """One thread-trace run limited to one kernel."""
+    """One thread-trace run limited to one kernel, and to one launch of it (from 1)."""
     flags = ["--att", "--kernel-include-regex", kernel_regex]
+    if launch is not None and profiler.takes_ranges:
+        flags += ["--kernel-iteration-range", f"[{launch}-{launch}]"]
     if target_cu is not None:
         flags += ["--att-target-cu", str(target_cu)]
     # -o would leave out the pid, and several processes would then write one file.

@@ -12,6 +12,7 @@ import numpy as np
 
 from rocm_perf_lab.analyze import graph, runtime
 from rocm_perf_lab.analyze.runtime import stability
+from rocm_perf_lab.analyze.traced_dispatch import usual_call
 from rocm_perf_lab.arch.counters import counter_groups
 from rocm_perf_lab.arch.load import lookup
 from rocm_perf_lab.collect import findings, passes, rocprofv3
@@ -186,7 +187,8 @@ def _collect(
                 got.notes += done.notes
                 got.counted += [_one_run(found, triton) for found in done.files]
     if options.att:
-        traced = passes.thread_trace(job, profiler, plain_name(dominant.name))
+        launch = usual_call(representative(got.timing), dominant.name)
+        traced = passes.thread_trace(job, profiler, plain_name(dominant.name), launch)
         got.notes += traced.notes
         got.att = traced.folders
 
