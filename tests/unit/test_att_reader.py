@@ -291,3 +291,24 @@ def test_a_damaged_folder_is_read_or_refused_in_one_sentence(folder: Path) -> No
         for path in broken:
             path.write_bytes(whole[path])
     assert 0 < refused < 600
+
+
+@pytest.mark.parametrize(
+    ("file", "was", "broken"),
+    [
+        ("se0_sm0_sl0_wv0.json", "[0,3,0,4,1]", "[0,3,-7,4,1]"),
+        ("se0_sm0_sl0_wv0.json", "[0,3,0,4,1]", "[0,3,0,-4,1]"),
+        ("code.json", ",1,4,0,0]", ",1,-4,0,0]"),
+    ],
+)
+def test_a_negative_number_of_cycles_is_bad_input(
+    file: str, was: str, broken: str, tmp_path: Path
+) -> None:
+    lines = code("global_load_dword v0, v[2:3], off")
+    content = Content(lines, [wave([[0, 3, 0, 4, 1]])])
+    folder = att_writer.write(content, tmp_path, agent_handle=1, dispatch_id=1)
+    text = (folder / file).read_text()
+    assert was in text
+    (folder / file).write_text(text.replace(was, broken))
+    with pytest.raises(BadInput, match="negative"):
+        att.read(folder)

@@ -30,3 +30,18 @@ def test_whatever_a_file_holds_gets_an_answer(rest: str) -> None:
 def test_a_symbol_beyond_reason_stays_as_it_is() -> None:
     long = "_Z" + "N" * LONGEST
     assert demangle(long) == long
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_Z1kPDF16b", "k(__bf16*)"),
+        ("_Z1kIDF16bEvPT_S1_", "void k<__bf16>(__bf16*, __bf16*)"),
+        ("_Z1kPKDF16bS0_DF16_", "k(__bf16 const*, __bf16 const*, _Float16)"),
+        ("_Z6kernelIDF16bLi4EEvPKT_", "void kernel<__bf16, 4>(__bf16 const*)"),
+        ("_ZN2ns6kDF16bEPDF16_", "ns::kDF16b(_Float16*)"),
+        ("_Z5scaleIfEvPT_", "void scale<float>(float*)"),
+    ],
+)
+def test_the_types_of_16_bits_have_the_names_of_the_source(symbol: str, name: str) -> None:
+    assert demangle(symbol) == name

@@ -16,7 +16,7 @@ from rocm_perf_lab.arch import gpu, occupancy
 from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.codeobject.kernels import Kernel
 from rocm_perf_lab.trace.trace import KernelSymbol
-from rocm_perf_lab.workflow.disasm import occupancy_of
+from rocm_perf_lab.workflow.disasm import occupancy_of, usual_blocks
 
 MI300X = gpu("gfx942")
 EVERY = ("gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1201")
@@ -317,27 +317,52 @@ def test_a_step_is_the_largest_amount_that_grants_more(threads: int, vgprs: int,
         assert at(vgprs=found.steps["vgpr"].at_most).waves_per_simd == found.steps["vgpr"].gives
 
 
+KERNEL = Kernel(
+    name="k",
+    architecture="gfx942",
+    vgprs=92,
+    agprs=33,
+    sgprs=40,
+    lds_bytes=20000,
+    scratch_bytes=0,
+    vgpr_spills=0,
+    sgpr_spills=0,
+    kernarg_bytes=0,
+    max_threads=1024,
+    wave_size=64,
+    arguments=(),
+    address=0,
+    code=b"",
+)
+
+
 def test_disasm_and_profile_agree_on_a_kernel_in_blocks_of_one_size() -> None:
     """The code object tells registers as used, the profiler as allocated, in granules."""
-    kernel = Kernel(
-        name="k",
-        architecture="gfx942",
-        vgprs=92,
-        agprs=33,
-        sgprs=40,
-        lds_bytes=20000,
-        scratch_bytes=0,
-        vgpr_spills=0,
-        sgpr_spills=0,
-        kernarg_bytes=0,
-        max_threads=1024,
-        wave_size=64,
-        arguments=(),
-        address=0,
-        code=b"",
-    )
-    told = occupancy_of(kernel, 256)
+    told = occupancy_of(KERNEL, 256)
     allocated = symbol(sgprs=48, arch_vgprs=96, accum_vgprs=32, total_vgprs=128)
     recorded = of_kernel(MI300X, allocated, (256, 1, 1), 20000)
     assert (told.limiters, told.waves_per_simd) == (recorded.limiters, recorded.waves_per_simd)
     assert told.theoretical == recorded.theoretical
+
+
+def test_disasm_without_a_block_does_not_pick_one_that_hides_the_limiter() -> None:
+    """32 KiB of LDS limit blocks of 256, and do not matter in blocks of 1,024."""
+    kernel = replace(KERNEL, vgprs=26, agprs=0, sgprs=17, lds_bytes=32768)
+    found = {n: occupancy_of(kernel, n).limiters for n in usual_blocks(kernel)}
+    assert found[256] == ("lds",) and found[1024] == ("hardware",)
+    assert usual_blocks(replace(kernel, max_threads=192)) == [64, 128, 192]
+    recorded = of_kernel(
+        MI300X, symbol(sgprs=32, arch_vgprs=28, total_vgprs=32), (256, 1, 1), 65536
+    )
+    dynamic = occupancy_of(kernel, 256, dynamic_lds=32768)
+    assert (dynamic.limiters, dynamic.waves_per_simd) == (
+        recorded.limiters,
+        recorded.waves_per_simd,
+    )
+
+
+def test_disasm_counts_scalar_registers_as_the_profiler_does() -> None:
+    """98 are allocated as 112, of which 800 hold seven waves."""
+    kernel = replace(KERNEL, vgprs=8, agprs=0, sgprs=98, lds_bytes=0)
+    recorded = of_kernel(MI300X, symbol(sgprs=112, arch_vgprs=8, total_vgprs=8), (256, 1, 1), 0)
+    assert occupancy_of(kernel, 256).waves_per_simd == recorded.waves_per_simd == 7

@@ -144,6 +144,8 @@ def test_neighbouring_pieces_are_uncoalesced_and_a_second_load_of_one_is_a_repea
     assert remarked("global_load_dwordx4 v[0:3], v[8:9], off") == {}
     narrow = [f"global_load_ushort v{n}, v[8:9], off offset:{2 * n}" for n in range(2)]
     assert remarked(*narrow) == {0: ("narrow", "uncoalesced"), 1: ("narrow", "uncoalesced")}
+    one = remarks(["global_load_ushort v0, v[8:9], off"], [False], [0])
+    assert one[0].text == "2 bytes a lane: 8 fit one load"
 
 
 def test_a_thread_trace_belongs_to_its_kernel_and_says_so(tmp_path: Path) -> None:

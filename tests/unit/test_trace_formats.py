@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.trace.describe import kernel_name, symbol_name
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.recording import group
 from rocm_perf_lab.trace.trace import Trace
@@ -199,3 +200,10 @@ def test_recorded_wide_tables(card: str) -> None:
     (trace,) = read_traces([recorded(f"vcopy/{card}/pmc_perf.csv")])
     assert trace.counters["SQ_WAVES"].total.tolist() == [16384] * 3
     assert not any(name.lower().startswith(("kernel", "correl", "xcc")) for name in trace.counters)
+
+
+def test_names_of_16_bit_types_are_the_sources_whatever_the_profiler_made_of_them() -> None:
+    assert kernel_name("_Z4gemmPDF16b.kd") == "gemm(__bf16*)"
+    assert kernel_name("gemm(bool _Accum*)") == "gemm(__bf16*)"
+    assert symbol_name("_Z4gemmPDF16b.kd") == "_Z4gemmPDF16b"
+    assert kernel_name("gemm") == "gemm" and kernel_name("", None) is None

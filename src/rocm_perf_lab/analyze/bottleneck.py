@@ -31,7 +31,8 @@ class Number:
     value: float | None
     source: str
     reason: str | None = None
-    peak: float | None = None  # over the highest ceiling any source grants, where `value` is not
+    peak: float | None = None  # over the datasheet's peak, where `value` is over another ceiling
+    peak_of: str = "its peak"
 
 
 @dataclass(frozen=True)

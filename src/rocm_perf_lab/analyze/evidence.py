@@ -249,8 +249,9 @@ def _from_counters(roofline: KernelRoofline) -> dict[str, Number]:
                 f", {100 * at.gbps / at.ceilings[c]:.0f} % of {WORDS[c]}'s {at.ceilings[c]:,.0f}"
                 for c in others
             )
+        peak_of = f"{WORDS[at.served_by or level]}'s datasheet"
         found[f"{level}_fraction"] = Number(
-            at.fraction, ceiling, at.reason, at.fraction_of_datasheet
+            at.fraction, ceiling, at.reason, at.fraction_of_datasheet, peak_of
         )
     pipe = roofline.compute_roof_pipe or "compute"
     roof = roofline.compute_roof_gflops
@@ -282,7 +283,7 @@ def _combined(numbers: Mapping[str, Number]) -> dict[str, Number]:
         if v is None:
             return Number(None, "")
         called = f"{_words(name)}: {numbers[name].source}"
-        return Number(min(v, 1.0) * factor, called, peak=numbers[name].peak)
+        return replace(numbers[name], value=min(v, 1.0) * factor, source=called)
 
     lanes = value("active_lanes")
     lanes_on = 1.0 if lanes is None else min(lanes, 1.0)
@@ -306,7 +307,7 @@ def _combined(numbers: Mapping[str, Number]) -> dict[str, Number]:
         "lds_utilisation": lds,
     }
     peak = [
-        Number(n.value, f"{_words(name)}, {n.source}", peak=n.peak)
+        replace(n, source=f"{_words(name)}, {n.source}")
         for name, n in combined.items()
         if name in ("memory_fraction", "useful_alu", "lds_utilisation")
     ]

@@ -60,7 +60,7 @@ def _roof(metric: str, evidence: KernelEvidence) -> list[tuple[float, str]]:
     what = rule_set().words[metric]
     if metric == _PEAK:
         what += f" ({number.source.partition(',')[0]})" if number.source else ""
-    whose = "its peak" if number.peak is not None else "its ceiling"
+    whose = number.peak_of if number.peak is not None else "its ceiling"
     return [(1 / used, f"{what} at {100 * used:.3g} % of {whose}: {1 / used:.3g}x, same work")]
 
 

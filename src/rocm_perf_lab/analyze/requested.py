@@ -107,6 +107,7 @@ def _against(
     if sheet is not None and sheet.value != own.value:
         source += f", {100 * gbps / sheet.value:.0f} % of the datasheet's {sheet.value:,.0f}"
     peak = gbps / sheet.value if sheet is not None else None
+    peak_of = f"{name}'s datasheet"
     words, beyond = "memory (HBM)" if level == "hbm" else name, _BYTES_UNKNOWN
     cache, cached = gpu.mall_bytes or 0, gpu.highest("mall")
     if total is not None:
@@ -114,4 +115,6 @@ def _against(
         beyond = Number(float(total > cache), f"{ATT}: {size}")
     if level == "hbm" and total is not None and total <= cache and cached:
         words, peak = "memory (HBM, or the Infinity Cache, which can hold the data)", gbps / cached
-    return Requested(Number(min(gbps / own.value, 1.0), source, peak=peak), words, beyond)
+        peak_of = f"the {cached:,.0f} GB/s of the Infinity Cache"
+    share = Number(min(gbps / own.value, 1.0), source, peak=peak, peak_of=peak_of)
+    return Requested(share, words, beyond)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from rocm_perf_lab.arch.gpu import Gpu, WaveLimits
 from rocm_perf_lab.trace.vgpr import together
 
+_SGPR_GRANULE = 16  # of gfx8 and gfx9; later waves have a fixed number
 RESOURCES = ("vgpr", "sgpr", "lds", "workgroup")
 
 
@@ -111,6 +112,11 @@ def waves_by_vgprs(limits: WaveLimits, registers: int, wave_size: int) -> int:
 
 def _scale(limits: WaveLimits, wave_size: int) -> int:
     return max(1, wave_size // limits.wave_size)
+
+
+def granted_sgprs(limits: WaveLimits, sgprs: int) -> int:
+    """In whole granules, as kernel descriptors and so the profilers count them."""
+    return -(-sgprs // _SGPR_GRANULE) * _SGPR_GRANULE if limits.sgpr_steps else sgprs
 
 
 def waves_by_sgprs(limits: WaveLimits, sgprs: int) -> int:
@@ -261,7 +267,8 @@ def _amounts(limits: WaveLimits, use: _Use, name: str) -> list[int]:
         top = min(use.registers, limits.vgprs + granule)
         return list(range((top - 1) // granule * granule, 0, -granule))
     if name == "sgpr":
-        return [up_to for up_to, _ in reversed(limits.sgpr_steps) if up_to < use.sgprs]
+        whole = [up_to // _SGPR_GRANULE * _SGPR_GRANULE for up_to, _ in limits.sgpr_steps]
+        return [up_to for up_to in reversed(whole) if up_to < use.sgprs]
     if name == "lds":
         granule = limits.lds_granule_bytes
         top = min(use.lds_bytes, limits.lds_bytes_per_domain + granule)

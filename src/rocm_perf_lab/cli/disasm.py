@@ -11,15 +11,18 @@ import typer
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Json, KernelRegex
 from rocm_perf_lab.errors import plain
+from rocm_perf_lab.report.names import limiter_words
 from rocm_perf_lab.trace.library_code import told
 
 if TYPE_CHECKING:
     from rocm_perf_lab.schema.disasm import DisassembledKernel
+    from rocm_perf_lab.schema.occupancy import Occupancy
 
 EXAMPLES = examples(
     "rocm-perf disasm ./app",
     "rocm-perf disasm ./app --summary",
     "rocm-perf disasm ./app --kernel softmax --arch gfx942",
+    "rocm-perf disasm ./app --summary --block 256 --lds 32768",
 )
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -41,9 +44,18 @@ def disasm(
             metavar="THREADS",
             min=1,
             max=1024,
-            help="Threads per block that occupancy is for; else the largest allowed.",
+            help="Threads per block that occupancy is for; else usual sizes.",
         ),
     ] = None,
+    lds: Annotated[
+        int,
+        typer.Option(
+            "--lds",
+            metavar="BYTES",
+            min=0,
+            help="Dynamic LDS of the launch, beside the kernel's own.",
+        ),
+    ] = 0,
     summary: Annotated[
         bool, typer.Option("--summary", help="Resources only, no instructions.")
     ] = False,
@@ -53,7 +65,7 @@ def disasm(
     from rocm_perf_lab.schema.common import to_json
     from rocm_perf_lab.workflow.disasm import disassembly
 
-    found = disassembly(file, kernel, arch, block, summary)
+    found = disassembly(file, kernel, arch, block, summary, lds)
     if json:
         sys.stdout.write(to_json(found))
         return
@@ -63,8 +75,28 @@ def disasm(
         _print(one, summary)
 
 
+def _occupancies(found: list[Occupancy]) -> list[str]:
+    """A line for each answer, with the sizes of block it is for."""
+    sizes: dict[str, list[int]] = {}
+    for one in found:
+        if one.waves_per_simd is None or one.theoretical is None:
+            answer = f"unknown: {one.reason}"
+        else:
+            share = f"{one.waves_per_simd:g} waves per SIMD ({100 * one.theoretical:.0f} %)"
+            answer = f"{share}, limited by {limiter_words(one.limiters)}"
+        sizes.setdefault(answer, []).append(one.threads_per_block or 0)
+    return [
+        f"{answer}, at {_listed(threads)} threads per block" for answer, threads in sizes.items()
+    ]
+
+
+def _listed(sizes: list[int]) -> str:
+    *first, last = map(str, sizes)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def _print(kernel: DisassembledKernel, summary: bool) -> None:
-    held, fits = kernel.resources, kernel.occupancy
+    held = kernel.resources
     print(f"{plain(kernel.demangled)}  ({kernel.architecture})")
     if kernel.demangled != kernel.name:
         print(f"  symbol {plain(kernel.name)}")
@@ -75,14 +107,8 @@ def _print(kernel: DisassembledKernel, summary: bool) -> None:
         f"SGPR {held.sgpr_per_wave}, LDS {held.lds_bytes} B, scratch {held.scratch_bytes} B, "
         f"spills {held.vgpr_spills} VGPR {held.sgpr_spills} SGPR"
     )
-    if fits.waves_per_simd is None or fits.theoretical is None:
-        print(f"  occupancy unknown: {fits.reason}")
-    else:
-        print(
-            f"  occupancy {fits.waves_per_simd:g} waves per SIMD ({100 * fits.theoretical:.0f} %), "
-            f"limited by {' and '.join(fits.limiters)}, at {fits.threads_per_block} threads per "
-            "block"
-        )
+    for line in _occupancies(kernel.occupancy_by_block):
+        print(f"  occupancy {line}")
     hidden = [a for a in kernel.arguments if a.kind.startswith("hidden_")]
     for a in kernel.arguments:
         if a not in hidden:

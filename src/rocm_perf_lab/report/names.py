@@ -80,3 +80,11 @@ def _numbered(short: list[str], names: Sequence[str], width: int) -> list[str]:
         mark = f" #{len(known)}" if len(known) > 1 else ""
         result.append(text[: width - len(mark)] + mark if mark else text)
     return result
+
+
+_RESOURCES = {"vgpr": "VGPRs", "sgpr": "SGPRs", "lds": "LDS", "workgroup": "workgroup size"}
+
+
+def limiter_words(limiters: Sequence[str]) -> str:
+    """What limits occupancy, as every command calls it."""
+    return " and ".join(_RESOURCES.get(name, name) for name in limiters)

@@ -14,7 +14,7 @@ from rocm_perf_lab.analyze.memory_levels import WORDS
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.gain import gain_line
 from rocm_perf_lab.report.modelled_error import modelled_error
-from rocm_perf_lab.report.names import short_name, short_names
+from rocm_perf_lab.report.names import limiter_words, short_name, short_names
 from rocm_perf_lab.report.thread_trace import thread_trace_line
 from rocm_perf_lab.report.units import milliseconds, percent, rate, spread, value_with_unit
 from rocm_perf_lab.schema.profile import (
@@ -50,7 +50,6 @@ LIMIT_WORDS = {
     "device_idle": "an idle device; the trace does not say why",
     "unknown": "unknown",
 }
-_RESOURCES = {"vgpr": "VGPRs", "sgpr": "SGPRs", "lds": "LDS", "workgroup": "workgroup size"}
 _PIPES = {
     "valu": "vector",
     "mfma": "matrix",
@@ -286,7 +285,7 @@ def _occupancy(kernel: KernelProfile) -> str:
         registers = f"{r.vgpr_per_thread} VGPRs + {r.agpr_per_thread} AGPRs"
     else:
         registers = f"{r.total_vgpr_per_thread} VGPRs"
-    limiters = " and ".join(_RESOURCES.get(name, name) for name in o.limiters)
+    limiters = limiter_words(o.limiters)
     used = f"({registers}, {r.lds_bytes} B LDS)"
     brings = kernel.grid_waves_per_simd
     if brings is not None and brings < o.waves_per_simd:
@@ -300,7 +299,7 @@ def _occupancy(kernel: KernelProfile) -> str:
     )
     steps = [(name, o.steps[name]) for name in o.limiters if name in o.steps]
     if steps and o.together_waves_per_simd and o.together_waves_per_simd > o.waves_per_simd:
-        least = " and ".join(f"{_RESOURCES[name]} {step.at_most:,}" for name, step in steps)
+        least = " and ".join(f"{limiter_words([n])} {step.at_most:,}" for n, step in steps)
         text += f"; at {least} it would be {o.together_waves_per_simd:g}"
     return text
 

@@ -48,7 +48,10 @@ class DisassembledKernel(Model):
     demangled: str = Field(description="the name as the source has it")
     architecture: str
     resources: KernelResources
-    occupancy: Occupancy
+    occupancy: Occupancy = Field(description="of the block asked for, or the largest allowed")
+    occupancy_by_block: list[Occupancy] = Field(
+        default=[], description="of the block asked for, or of usual sizes up to the largest"
+    )
     arguments: list[KernelArgument]
     instructions: list[KernelInstruction] | None
     instructions_reason: str | None = Field(description="why there are no instructions")

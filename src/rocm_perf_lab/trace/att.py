@@ -212,6 +212,10 @@ def _read_code(
             ) from None
         notes.append(f"code.json: {error}; the code lines come from {_name(place.stats_csv)}.")
         rows = [{**row, "line": index} for index, row in enumerate(stats_rows)]
+    if any(js.as_int(row.get(name), 0) < 0 for row in rows for name in _COUNTS):
+        raise BadInput(
+            f"{path} holds a negative count or number of cycles, so it is no thread trace's code."
+        )
     kept = [row for row in rows if isinstance(row.get("isa"), str) and "line" in row]
     if len(kept) < len(rows):
         notes.append(f"code.json: {len(rows) - len(kept)} lines without text or number left out.")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace import att_json as js
 from rocm_perf_lab.trace.att_trace import (
     Instructions,
@@ -184,6 +185,10 @@ def _read_wave(raw: bytes, name: str, span: Span, into: Gathered) -> None:
     dropped += bad
     timeline, bad = _in_range(timeline, (127, js.INT32_MAX))
     dropped += bad
+    if (instructions[:, 2:4] < 0).any() or (timeline[:, 1] < 0).any():
+        raise BadInput(
+            f"{name} holds a negative number of cycles, so it is no wave of a thread trace."
+        )
     begin = js.as_int(wave.get("begin"), span[0] if span else _ABSENT)
     end = js.as_int(wave.get("end"), span[1] if span else _ABSENT)
     if _ABSENT in (begin, end) or end < begin:

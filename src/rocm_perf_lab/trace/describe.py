@@ -8,11 +8,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from rocm_perf_lab.codeobject.demangle import demangle
 from rocm_perf_lab.trace import vgpr
 from rocm_perf_lab.trace.columns import MISSING, as_integer, ordinary_text
 from rocm_perf_lab.trace.trace import KernelSymbol
 
 _KD = re.compile(r"(\.kd| \(\.kd\)| \[clone \.kd\])$")
+
+_MISREAD_BF16 = "bool _Accum"  # what demanglers that do not know DF16b make of it
 
 
 def unknown_kernel(number: int) -> KernelSymbol:
@@ -20,13 +23,21 @@ def unknown_kernel(number: int) -> KernelSymbol:
     return KernelSymbol(0, name, None, None, None, None, None, None, None, None)
 
 
-def kernel_name(*candidates: object) -> str | None:
+def symbol_name(*candidates: object) -> str | None:
     """The first usable of several recorded names, without the descriptor's suffix."""
     for candidate in candidates:
         name = _KD.sub("", (ordinary_text(candidate) or "").strip())
         if name:
             return name
     return None
+
+
+def kernel_name(*candidates: object) -> str | None:
+    """The same as the source has it, also where the profiler's demangler gave up or went wrong."""
+    name = symbol_name(*candidates)
+    if name is None:
+        return None
+    return demangle(name) if name.startswith("_Z") else name.replace(_MISREAD_BF16, "__bf16")
 
 
 def kernel_symbol(

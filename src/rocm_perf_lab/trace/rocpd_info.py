@@ -14,6 +14,7 @@ from rocm_perf_lab.trace.describe import (
     kernel_name,
     kernel_symbol,
     number,
+    symbol_name,
     unknown_kernel,
 )
 from rocm_perf_lab.trace.rocpd_dataset import Dataset
@@ -165,7 +166,7 @@ def kernels(data: Dataset, owners: Processes, devices: Lookup[Agent]) -> Kernels
             kernel_symbol(
                 process=max(owners.at(pid), 0),
                 name=name or f"<unnamed kernel {as_integer(own_id)}>",
-                mangled=kernel_name(mangled),
+                mangled=symbol_name(mangled),
                 code_object_id=number(code_object),
                 architecture=architecture,
                 sgprs=number(sgprs),

@@ -23,6 +23,7 @@ from rocm_perf_lab.trace.describe import (
     kernel_name,
     kernel_symbol,
     number,
+    symbol_name,
     unknown_kernel,
 )
 from rocm_perf_lab.trace.trace import Agent, IntColumn, KernelSymbol, Process, Source, Trace
@@ -168,7 +169,7 @@ class _Kernels:
                 kernel_symbol(
                     process=0,
                     name=name or f"<unnamed kernel {as_integer(record.get('kernel_id'))}>",
-                    mangled=kernel_name(record.get("kernel_name")),
+                    mangled=symbol_name(record.get("kernel_name")),
                     code_object_id=number(code_object),
                     architecture=known[code_object],
                     sgprs=number(record.get("sgpr_count")),

@@ -6,8 +6,15 @@ import re
 from pathlib import Path
 
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
+from rocm_perf_lab.analyze.keys import MOST_THREADS
 from rocm_perf_lab.arch import load
-from rocm_perf_lab.arch.occupancy import Occupancy, allocated_vgprs, granted_vgprs, occupancy
+from rocm_perf_lab.arch.occupancy import (
+    Occupancy,
+    allocated_vgprs,
+    granted_sgprs,
+    granted_vgprs,
+    occupancy,
+)
 from rocm_perf_lab.codeobject.demangle import demangle
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
 from rocm_perf_lab.device.disassembly import KNOWN, Instruction, disassemble, unknown
@@ -16,6 +23,8 @@ from rocm_perf_lab.schema import disasm as schema
 from rocm_perf_lab.schema.occupancy import to_occupancy
 from rocm_perf_lab.trace.library_code import own_place
 
+_BLOCKS = (64, 128, 256, 512, 1024)
+
 
 def disassembly(
     file: Path,
@@ -23,11 +32,14 @@ def disassembly(
     architecture: str = "",
     block: int | None = None,
     summary: bool = False,
+    dynamic_lds: int = 0,
 ) -> schema.Disassembly:
-    """Of the kernels that match; `block` is the threads that occupancy is for."""
+    """Of the kernels that match; occupancy is for blocks of `block` threads, or of usual sizes,
+    with `dynamic_lds` bytes of LDS beside the kernel's own."""
     reason = "only a summary was asked for" if summary else None
     kernels = [
-        _document(owner, k, block, reason) for owner, k in _choose(file, kernel, architecture)
+        _document(owner, k, block, dynamic_lds, reason)
+        for owner, k in _choose(file, kernel, architecture)
     ]
     return schema.Disassembly(file=str(file), kernels=kernels)
 
@@ -55,8 +67,8 @@ def _choose(file: Path, pattern: str | None, architecture: str) -> list[tuple[Co
     return found
 
 
-def occupancy_of(kernel: Kernel, block: int | None) -> Occupancy:
-    """As `profile` has it for the same kernel in blocks of the same size."""
+def occupancy_of(kernel: Kernel, block: int | None, dynamic_lds: int = 0) -> Occupancy:
+    """As `profile` has it for the same kernel in blocks of the same size with as much LDS."""
     threads = block or kernel.max_threads or None
     try:
         gpu = load.gpu(kernel.architecture)
@@ -67,10 +79,16 @@ def occupancy_of(kernel: Kernel, block: int | None) -> Occupancy:
         threads=threads,
         vgprs=kernel.vgprs,
         agprs=kernel.agprs,
-        sgprs=kernel.sgprs,
-        lds_bytes=kernel.lds_bytes,
+        sgprs=granted_sgprs(gpu.limits, kernel.sgprs),
+        lds_bytes=kernel.lds_bytes + dynamic_lds,
         wave_size=kernel.wave_size,
     )
+
+
+def usual_blocks(kernel: Kernel) -> list[int]:
+    """Sizes a launch is likely to have, up to the largest the kernel allows."""
+    most = kernel.max_threads or MOST_THREADS
+    return sorted({*(n for n in _BLOCKS if n <= most), most})
 
 
 def allocated(kernel: Kernel) -> int | None:
@@ -89,7 +107,7 @@ def _unlisted(kernel: Kernel, reason: str | None) -> str | None:
 
 
 def _document(
-    owner: CodeObject, kernel: Kernel, block: int | None, reason: str | None
+    owner: CodeObject, kernel: Kernel, block: int | None, dynamic_lds: int, reason: str | None
 ) -> schema.DisassembledKernel:
     reason = _unlisted(kernel, reason)
     return schema.DisassembledKernel(
@@ -109,7 +127,11 @@ def _document(
             max_threads_per_block=kernel.max_threads,
             wave_size=kernel.wave_size,
         ),
-        occupancy=to_occupancy(occupancy_of(kernel, block)),
+        occupancy=to_occupancy(occupancy_of(kernel, block, dynamic_lds)),
+        occupancy_by_block=[
+            to_occupancy(occupancy_of(kernel, threads, dynamic_lds))
+            for threads in ([block] if block else usual_blocks(kernel))
+        ],
         arguments=[
             schema.KernelArgument(
                 name=a.name, kind=a.kind, type=a.type, offset=a.offset, size=a.size

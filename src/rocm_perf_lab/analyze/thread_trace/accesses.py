@@ -116,7 +116,7 @@ def remarks(isa: Sequence[str], label: Sequence[bool], line: Sequence[int]) -> d
                 row,
                 width,
                 ("narrow", *(before.kinds if before else ())),
-                f"{narrow}; {before.text}" if before else f"{narrow}: 16 fit one instruction",
+                f"{narrow}; {before.text}" if before else f"{narrow}: {16 // width} fit one load",
             )
     return found
 

@@ -183,7 +183,8 @@ class Spent:
         """
         executed, first = self.trace.instructions, self.trace.waves.first[:-1]
         known = self.placed.row >= 0
-        address = np.where(known, self.trace.code.vaddr[self.placed.row], -1)
+        address = np.full(len(executed), -1, dtype=np.int64)
+        address[known] = self.trace.code.vaddr[self.placed.row[known]]
         idle = np.where(known, self.placed.idle, 0)
         if not len(executed) or not idle.sum() or (address[known] <= 0).all():
             return None
