@@ -125,6 +125,17 @@ def test_the_recorded_vcopy_is_memory_bandwidth_bound(folder: str) -> None:
     assert found.verdict.confidence in ("high", "medium", "low")
 
 
+def test_the_vcopy_of_an_mi350_is_unknown_and_names_the_counter_it_lacks() -> None:
+    """Reads of 128 bytes were not counted there: without them its traffic cannot be told."""
+    passes = vcopy.passes("MI350")
+    device = gpu(passes[0].agents[0])
+    (found,) = analyze_kernels(passes[0], roofline(join(None, passes), device), device)
+    assert found.verdict.label == "unknown"
+    assert any("TCC_EA0_RDREQ_128B not collected" in why for why in found.verdict.missing)
+    assert "Collect the counters that are missing" in found.verdict.next_steps[0]
+    assert found.gain.kernel_at_most is None
+
+
 def test_every_number_a_rule_speaks_of_is_gathered() -> None:
     """A name that nobody fills in would make its rules silent for ever."""
     trace = TraceBuilder().dispatch("k", 0, 1000, counters={"SQ_WAVES": 4.0}).build()
@@ -284,6 +295,18 @@ def test_with_only_a_trace_a_long_full_kernel_is_unknown_and_says_what_is_missin
 
 def test_with_only_a_trace_a_grid_smaller_than_the_device_is_certain() -> None:
     assert traced(16, 5, 500, 10).label == "under_occupied"
+
+
+def test_what_hiding_a_collective_or_closing_gaps_gains_is_not_the_kernels_own() -> None:
+    for name, said in (("ncclDevKernel_Generic", "beside other work"), ("k", "its launches")):
+        builder = TraceBuilder()
+        for number in range(20):
+            start = number * 9_000
+            builder.dispatch(name, start, start + 3000, grid=(2**21, 1, 1))
+        trace = builder.build()
+        (found,) = analyze_kernels(trace, roofline(join(trace, []), GPU), GPU)
+        assert found.verdict.label in ("communication_bound", "launch_bound")
+        assert found.gain.kernel_at_most is None and said in found.gain.reasons[0]
 
 
 def test_with_only_a_trace_launch_overhead_is_certain() -> None:
@@ -468,7 +491,7 @@ def test_thresholds_stand_in_one_file_and_name_known_metrics() -> None:
         assert rule.stage in RULES.stages and rule.meaning and rule.next_steps
         assert set(rule.metrics) <= set(METRICS)
         assert rule.decides == "any" or rule.decides in {c.metric for c in rule.all}
-        assert rule.gain and set(rule.gain) <= {"roof", "fills", "removes"}
+        assert rule.gain and set(rule.gain) <= {"roof", "fills", "removes", "hides", "gaps"}
     assert {rule.label for rule in RULES.rules} == set(LABELS) - {"unknown"}
 
 

@@ -255,8 +255,12 @@ def _unknown(evidence: KernelEvidence, rules: RuleSet) -> Verdict:
         meaning += f" Where the waves lose most time: {evidence.lost}."
     steps: list[str] = []
     if missing and not counted:
-        other = "" if traced else " or a thread trace (--att)"
-        steps.append(f"Collect counters (rocm-perf profile without --no-counters){other}.")
+        other = "" if traced else ", or a thread trace (--att)"
+        waits = evidence.numbers.get("wait_share", Number(None, ATT))
+        what = "counters (rocm-perf profile without --no-counters)"
+        if waits.value is not None and ATT not in waits.source:
+            what = "the counters that are missing"
+        steps.append(f"Collect {what}{other}.")
     elif not traced:
         steps.append("Record a thread trace (--att): it shows where waves spend their time.")
     if traced:

@@ -31,15 +31,27 @@ class Gain:
 def at_most(
     rule: Rule | None, evidence: KernelEvidence, kernel: str, dag: DagFinding | None
 ) -> Gain:
-    """`rule` is the one that decided; None: the busiest unit alone bounds the gain."""
+    """`rule` is the one that decided; None: the busiest unit bounds the gain, if all are known."""
+    gain = rule.gain if rule is not None else {"roof": _PEAK}
+    if "hides" in gain:
+        run_gain, why = _of_run(None, kernel, dag)
+        return Gain(None, run_gain, ("wholly beside other work it would cost no time", why))
+    if "gaps" in gain:
+        share = min(evidence.value(gain["gaps"]) or 0.0, _ALL)
+        said = f"its launches, with no {rule_set().words[gain['gaps']]}: {1 / (1 - share):.3g}x"
+        return Gain(None, None, (said, "what the run would gain, its own verdict says"))
     no_bound = (None, "what was measured sets no bound on the kernel's own gain")
-    kernel_gain, reason = min(_bounds(rule, evidence), default=no_bound)
+    kernel_gain, reason = min(_bounds(rule, gain, evidence), default=no_bound)
     run_gain, why = _of_run(kernel_gain, kernel, dag)
     return Gain(kernel_gain, run_gain, (reason, why))
 
 
-def _bounds(rule: Rule | None, evidence: KernelEvidence) -> list[tuple[float, str]]:
-    gain = rule.gain if rule is not None else {"roof": _PEAK}
+def _bounds(
+    rule: Rule | None, gain: Mapping[str, str], evidence: KernelEvidence
+) -> list[tuple[float, str]]:
+    # Of units that were not looked at, the busiest known is no bound worth saying.
+    if rule is None and evidence.value("memory_fraction") is None:
+        return []
     found = []
     if "roof" in gain:
         found += _roof(gain["roof"], evidence)

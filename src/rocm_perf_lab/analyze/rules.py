@@ -85,7 +85,7 @@ class Rule:
     next_steps: tuple[Step, ...]
     limiter_steps: Mapping[str, str]
     counters_add: str | None
-    gain: Mapping[str, str]  # "roof", "fills", "removes" -> the metric that bounds what is gained
+    gain: Mapping[str, str]  # "roof", "fills", "removes" … -> the metric that bounds what is gained
 
     @property
     def metrics(self) -> tuple[str, ...]:
