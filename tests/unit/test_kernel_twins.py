@@ -98,9 +98,15 @@ def test_waves_cut_off_are_scaled_by_their_compute_unit_not_by_their_count(tmp_p
     loop.append(("s_waitcnt vmcnt(0)", WAIT, 900, 4))
     att = traced(loop, tmp_path, waves=4, times=50)
     assert att.traffic is not None and att.traffic.ended_share == 0
-    found = verdict(att, run(2 * MI300X.properties["cu_count"], 9000.0))
+    clocked = replace(att, shader_mhz=2100.0)
+    found = verdict(clocked, run(2 * MI300X.properties["cu_count"], 9000.0))
     assert found.rule == "traced_bandwidth"
     assert "B a clock on each of 304 CUs at 2,100 MHz" in found.evidence[0].text
+    # Without a clock, what was seen on a unit is the least it did in the call.
+    least = 50 * 4 * 64 * 64 * 304  # bytes: turns, waves, a lane's four loads, lanes, CUs
+    found = verdict(att, run(2 * MI300X.properties["cu_count"], least / 4e6))
+    assert found.rule == "traced_bandwidth"
+    assert "at least 237.5 MiB on 304 CUs" in found.evidence[0].text
 
 
 def test_a_thread_trace_alone_tells_bandwidth_where_the_gpu_is_named(tmp_path: Path) -> None:

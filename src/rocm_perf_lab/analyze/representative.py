@@ -13,6 +13,7 @@ _LONGER = 1.1  # than the median call, of a first call
 _UNUSUAL = 1.5
 _OUTLIER = 3.0
 _SHORT = 0.5  # of the call, that the trace spans
+_VERY_SHORT = 0.1
 
 
 @dataclass(frozen=True)
@@ -61,4 +62,7 @@ def _span(att: ThreadTraceFinding, call: TracedDispatch | None) -> Doubt | None:
     share = us * 1e3 / call.duration_ns
     if share >= _SHORT:
         return None
-    return Doubt(f"the trace spans {us:.3g} us, {100 * share:.2g} % of the traced call", 1)
+    return Doubt(
+        f"the trace spans {us:.3g} us, {100 * share:.2g} % of the traced call",
+        int(share < _VERY_SHORT),
+    )

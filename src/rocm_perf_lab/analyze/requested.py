@@ -72,13 +72,22 @@ def _by_call(traffic: Traffic, waves: int, call: TracedDispatch | None) -> tuple
 def _by_cycles(
     traffic: Traffic, att: ThreadTraceFinding, gpu: Gpu, call: TracedDispatch | None
 ) -> tuple[float, str] | None:
-    """GB/s: what the traced compute units ask for in a clock, on all of them."""
-    clock = att.shader_mhz or gpu.clock_mhz
-    if not clock or not gpu.cu_count or not traffic.unit_cycles or gpu.limits.cus_per_domain > 1:
+    """GB/s: what the traced compute units ask for in a clock, on all of them.
+
+    Without a recorded clock it is at least what they asked for over the whole of a call.
+    """
+    if not gpu.cu_count or not traffic.unit_cycles or gpu.limits.cus_per_domain > 1:
         return None
     lanes = float(gpu.wave_size)
     if call is not None and call.key is not None:
         lanes *= call.key.threads / (-(-call.key.threads // gpu.wave_size) * gpu.wave_size)
+    if not att.shader_mhz and call is not None and call.median_ns > 0:
+        all_units = traffic.bytes * lanes / traffic.units * gpu.cu_count
+        took = f"at least {all_units / 2**20:,.4g} MiB on {gpu.cu_count} CUs"
+        return all_units / call.median_ns, f"{took} in {call.median_ns / 1e3:,.4g} us"
+    clock = att.shader_mhz or gpu.clock_mhz
+    if not clock:
+        return None
     each = traffic.bytes * lanes / traffic.unit_cycles
     said = f"{each:,.3g} B a clock on each of {gpu.cu_count} CUs at {clock:,.0f} MHz"
     return each * gpu.cu_count * clock / 1e3, said

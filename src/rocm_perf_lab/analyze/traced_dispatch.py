@@ -80,7 +80,7 @@ def usual_call(run: Trace, kernel: str) -> int | None:
 
 def _row(run: Trace, calls: npt.NDArray[np.int64], att: ThreadTraceFinding) -> int | None:
     d = run.dispatches
-    found = [row for row in calls.tolist() if d.dispatch_id[row] == att.dispatch_id]
+    found = calls[d.dispatch_id[calls] == att.dispatch_id].tolist()
     if att.agent_handle is not None:
         handles = {i: agent.handle for i, agent in enumerate(run.agents)}
         found = [r for r in found if handles.get(int(d.agent[r])) in (None, att.agent_handle)]

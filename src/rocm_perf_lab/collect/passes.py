@@ -149,7 +149,7 @@ def thread_trace(
     job: Job, profiler: rocprofv3.Profiler, kernel: str, launch: int | None = None
 ) -> ThreadTraces:
     """One thread-trace run limited to `kernel`, and to one launch of it where the profiler can;
-    once more on CU 0 if no wave was caught."""
+    once more on CU 0 if no wave was caught, and then of any launch."""
     if not profiler.takes_att:
         raise MissingTool(
             "the installed rocprofv3 has no --att (thread trace)",
@@ -157,9 +157,13 @@ def thread_trace(
         )
     notes: list[str] = []
     regex = rocprofv3.kernel_regex(kernel)
-    for name, target_cu in (("att", None), ("att-cu0", 0)):
+    attempts: list[tuple[str, int | None, int | None]] = [("att", None, launch)]
+    attempts.append(("att-cu0", 0, launch))
+    if launch is not None and launch > 1 and profiler.takes_ranges:
+        attempts.append(("att-any", None, None))
+    for name, target_cu, which in attempts:
         out = job.output(name)
-        command = rocprofv3.att_command(profiler, out, job.program, regex, target_cu, launch)
+        command = rocprofv3.att_command(profiler, out, job.program, regex, target_cu, which)
         outcome = _run(job, command, name, "thread trace" if target_cu is None else "on CU 0")
         if not outcome.ok and not (job.ignore_failure and outcome.exit_code is not None):
             notes.append(

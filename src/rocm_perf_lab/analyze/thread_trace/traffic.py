@@ -33,6 +33,7 @@ class Traffic:
     lds_reads: int
     lds_read_bytes: int = field(metadata={"description": "per lane, summed over executions"})
     ended_share: float = field(metadata={"description": "of the waves, those seen to s_endpgm"})
+    units: int = field(metadata={"description": "compute units that were traced"})
     unit_cycles: int = field(
         metadata={"description": "first begin to last end, summed over the traced compute units"}
     )
@@ -58,6 +59,7 @@ def traffic(
         what, width = _access(isa[row])
         counts[what][0] += hit if width else 0
         counts[what][1] += hit * width
+    units, cycles = _units(trace)
     pairs = (*attribution.recorded, *attribution.inferred)
     waits = {w for w, row in pairs if row >= 0 and _access(isa[row])[0] == "load"}
     return Traffic(
@@ -69,7 +71,8 @@ def traffic(
         lds_reads=counts["lds"][0],
         lds_read_bytes=counts["lds"][1],
         ended_share=_ended_share(trace, kind),
-        unit_cycles=_unit_cycles(trace),
+        units=units,
+        unit_cycles=cycles,
     )
 
 
@@ -89,14 +92,15 @@ def _ended_share(trace: AttTrace, kind: npt.NDArray[np.int8]) -> float:
     return float((last == CODE["END"]).sum()) / max(len(trace.waves), 1)
 
 
-def _unit_cycles(trace: AttTrace) -> int:
+def _units(trace: AttTrace) -> tuple[int, int]:
+    """Compute units traced, and their cycles from first begin to last end."""
     waves = trace.waves
     if not len(waves):
-        return 0
+        return 0, 0
     _, unit = np.unique(np.stack([waves.se, waves.cu]), axis=1, return_inverse=True)
     unit = unit.reshape(-1)
     begin = np.full(int(unit.max()) + 1, np.iinfo(np.int64).max)
     end = np.full(len(begin), np.iinfo(np.int64).min)
     np.minimum.at(begin, unit, waves.begin)
     np.maximum.at(end, unit, waves.end)
-    return int((end - begin).sum())
+    return len(begin), int((end - begin).sum())
