@@ -6,14 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
+from rocm_perf_lab.analyze.gain import _at_least
+from rocm_perf_lab.analyze.thread_trace import summarize
 from rocm_perf_lab.arch.matrix import matrix_cycles
 from rocm_perf_lab.report.text import summary
 from rocm_perf_lab.schema.profile import ProfileDocument
+from rocm_perf_lab.trace.att_writer import Content
 from rocm_perf_lab.workflow import Choices, analyze_files
 from support.analysis import documents
-from support.att import code
+from support.att import code, wave, written
 from support.traces import MI300X
 from support.twins import END, JUMP, MI350X, SMEM, VALU, VMEM, WAIT, Step, run, traced, verdict
 
@@ -200,6 +205,24 @@ def test_loads_of_sixteen_bytes_are_not_told_to_widen_and_narrow_ones_are(tmp_pa
     assert any("16 bytes a lane" in step for step in narrow.next_steps)
 
 
+def test_the_time_after_the_end_of_a_wave_is_its_stores(tmp_path: Path) -> None:
+    lines = code("global_store_dword v[0:1], v2, off", "s_endpgm")
+    waves = [wave([[0, VMEM, 0, 4, 1], [4, END, 0, 4, 2]], end=400)]
+    att = summarize(written(Content(lines, waves), tmp_path))
+    assert att.fractions is not None
+    assert att.fractions.end_of_wave == pytest.approx((4 + 392) / 400)
+
+
+def test_single_bytes_waited_for_are_told_to_widen(tmp_path: Path) -> None:
+    steps: list[Step] = [
+        ("global_load_ubyte v4, v[0:1], off", VMEM, 0, 4),
+        ("s_waitcnt vmcnt(0)", WAIT, 900, 4),
+        ("s_endpgm", END, 0, 4),
+    ]
+    found = verdict(traced(steps, tmp_path), run(us=5000.0))
+    assert found.rule == "traced_latency" and "16 bytes a lane" in found.next_steps[0]
+
+
 def test_waves_that_batch_their_loads_are_not_told_to_issue_several(tmp_path: Path) -> None:
     loads: list[Step] = [
         (f"global_load_dwordx4 v[{n}:{n + 3}], v[0:1], off offset:{64 * n}", VMEM, 0, 4)
@@ -256,8 +279,24 @@ def test_the_run_gains_no_more_than_its_path_lets_it(tmp_path: Path) -> None:
     builder.dispatch("other()", 101_000, 1_001_000, grid=(2**21, 1, 1))
     found = verdict(traced(WAITING, tmp_path), builder)
     assert found.gain is not None and found.gain.run_at_most is not None
-    assert 1.0 < found.gain.run_at_most < 1.12 < (found.gain.kernel_at_most or 0)
+    kernel = found.gain.kernel_at_most or 0
+    share = 100 / 1001  # with what lies between the two, the run is 1,001 us
+    assert found.gain.run_at_most == pytest.approx(1 / (1 - share + share / kernel), rel=1e-3)
     assert any("% of the run's path" in why for why in found.gain.reasons)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100)), min_size=1, max_size=4),
+    st.floats(0, 1),
+)
+def test_no_run_gains_more_than_its_bound(lines: list[tuple[float, float]], left: float) -> None:
+    """A longest path is the largest of lines in the kernel's time; some points of it are known."""
+
+    def took(share: float) -> float:
+        return max(fixed + slope * share for fixed, slope in lines)
+
+    bound = _at_least({share: took(share) for share in (0.0, 0.5, 0.8, 1.0)}, left)
+    assert bound <= took(left) + 1e-6
 
 
 def test_the_gain_is_printed_with_its_reasons(tmp_path: Path) -> None:

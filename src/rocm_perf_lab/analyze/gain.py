@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from rocm_perf_lab.analyze.bottleneck import ATT, KernelEvidence
 from rocm_perf_lab.analyze.graph import DagFinding
@@ -93,6 +94,22 @@ def _less(gain: Mapping[str, str], evidence: KernelEvidence) -> list[tuple[float
     return [(factor, " and ".join(said))] if said else []
 
 
+def _at_least(known: Mapping[float, float], left: float) -> float:
+    """The least the run takes if `left` of the kernel's time is left, of what is known for others.
+
+    The longest path is a convex function of a kernel's time: it lies above the lines through any
+    two points that do not have `left` between them, and it never falls as the kernel gets longer.
+    """
+    if left in known:
+        return known[left]
+    points = sorted(known.items())
+    bounds = [max((took for share, took in points if share <= left), default=0.0)]
+    for (a, low), (b, high) in pairwise(points):
+        if not a < left < b:
+            bounds.append(low + (high - low) / (b - a) * (left - a))
+    return max(bounds)
+
+
 def _of_run(
     kernel_gain: float | None, kernel: str, dag: DagFinding | None
 ) -> tuple[float | None, str]:
@@ -101,13 +118,9 @@ def _of_run(
     )
     if dag is None or own is None or not own.what_if or dag.makespan_ns <= 0:
         return None, "no graph of the run says what of that the run would gain"
-    # The run with a kernel that is even faster bounds it from above.
-    enough = [
-        w
-        for w in own.what_if
-        if w.speedup is None or (kernel_gain is not None and w.speedup >= kernel_gain)
-    ]
-    shortest = min((w.makespan_ns for w in enough), default=0, key=lambda ns: -ns)
+    known = {1 / w.speedup if w.speedup else 0.0: w.makespan_ns for w in own.what_if}
+    left = 1 / kernel_gain if kernel_gain is not None else 0.0
+    shortest = _at_least({**known, 1.0: dag.makespan_ns}, left)
     if shortest <= 0:
         return kernel_gain, "the run is this kernel"
     times = dag.makespan_ns / shortest

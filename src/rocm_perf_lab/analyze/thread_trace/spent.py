@@ -211,6 +211,7 @@ class Spent:
                 spent[_WAIT_KIND.get(self._class_of(dependency), "wait_other")] += cycles
         spent["wait_unresolved"] = float(sum(self.attribution.unresolved.values()))
         executed = self.trace.instructions
+        spent["end_of_wave"] += self._after_the_end()
         spent["issue"] = float(executed.duration.sum(dtype=np.int64) - self.lost.sum())
         spent["between"] = float(self.placed.idle.sum())
         shares = {name: cycles / self.cycles for name, cycles in spent.items()}
@@ -221,6 +222,15 @@ class Spent:
             stall_state=self._state_share("STALL"),
             idle_state=self._state_share("IDLE"),
         )
+
+    def _after_the_end(self) -> float:
+        """Cycles of waves that were still there after their s_endpgm: stores not yet out."""
+        executed, waves = self.trace.instructions, self.trace.waves
+        some = np.flatnonzero(waves.first[1:] > waves.first[:-1])
+        last = waves.first[1:][some] - 1
+        after = waves.end[some] - (executed.time[last] + executed.duration[last])
+        ended = self.kind[last] == CODE["END"]
+        return float(np.maximum(after[ended], 0).sum())
 
     def _state_share(self, name: str) -> float | None:
         if not len(self.trace.states.wave):
