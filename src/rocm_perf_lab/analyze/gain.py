@@ -15,6 +15,7 @@ from rocm_perf_lab.analyze.graph import DagFinding
 from rocm_perf_lab.analyze.rules import Rule, rule_set
 
 _ALL = 0.995  # a share of more than this leaves nothing to divide by
+_NOTHING = 1e-6  # of a unit's ceiling: as good as unused, and no bound
 _PEAK = "peak_utilisation"
 
 
@@ -67,14 +68,19 @@ def _bounds(
 
 def _roof(metric: str, evidence: KernelEvidence) -> list[tuple[float, str]]:
     number = evidence.numbers.get(metric)
-    if number is None or not number.value:
+    if number is None or not number.value or number.value < _NOTHING:
         return []
-    used = min(number.peak or number.value, 1.0)
+    used = min(max(number.peak or number.value, _NOTHING), 1.0)
     what = rule_set().words[metric]
     if metric == _PEAK:
         what += f" ({number.source.partition(',')[0]})" if number.source else ""
-    whose = number.peak_of if number.peak is not None else "its ceiling"
-    return [(1 / used, f"{what} at {100 * used:.3g} % of {whose}: {1 / used:.3g}x, same work")]
+    most = f"{1 / used:.3g}x, same work"
+    if number.peak is None:
+        return [(1 / used, f"{what} at {100 * used:.3g} % of its ceiling: {most}")]
+    nearer = ""
+    if used < number.value < 1:
+        nearer = f"{100 * number.value:.3g} % of the ceiling measured ({1 / number.value:.3g}x), "
+    return [(1 / used, f"{what} at {nearer}{100 * used:.3g} % of {number.peak_of}: {most}")]
 
 
 def _less(gain: Mapping[str, str], evidence: KernelEvidence) -> list[tuple[float, str]]:
