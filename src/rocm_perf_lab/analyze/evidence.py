@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rocm_perf_lab.analyze.bottleneck import ATT, KernelEvidence, Number, Verdict, doubted, judge
-from rocm_perf_lab.analyze.gain import Gain, at_most
+from rocm_perf_lab.analyze.gain import Gain, at_most, on_run
 from rocm_perf_lab.analyze.graph import DagFinding
 from rocm_perf_lab.analyze.kernel_class import kernel_class
 from rocm_perf_lab.analyze.keys import KernelKey
@@ -61,6 +61,7 @@ def analyze_kernels(
         launches = {n: replace(facts, median_gap_ns=None) for n, facts in launches.items()}
     symbols = {kernel.name: kernel for kernel in reversed(timing.kernels)}
     by_name = {rule.name: rule for rule in rule_set().rules}
+    graphed = on_run(dag)
     judged: dict[str, KernelAnalysis] = {}
     for kernel in finding.kernels:
         name = kernel.key.name
@@ -85,7 +86,7 @@ def analyze_kernels(
             occupancy,
             kernel,
             verdict,
-            at_most(by_name.get(verdict.rule or ""), known, name, dag),
+            at_most(by_name.get(verdict.rule or ""), known, graphed.get(name)),
             _remarks(kernel, att),
         )
     return tuple(sorted(judged.values(), key=lambda a: (-a.launch.total_ns, a.name)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rocm_perf_lab.analyze.bottleneck import ATT, KernelEvidence
-from rocm_perf_lab.analyze.graph import DagFinding
+from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph
 from rocm_perf_lab.analyze.rules import Rule, rule_set
 
 _ALL = 0.995  # a share of more than this leaves nothing to divide by
@@ -30,13 +30,27 @@ class Gain:
     reasons: tuple[str, ...]
 
 
-def at_most(
-    rule: Rule | None, evidence: KernelEvidence, kernel: str, dag: DagFinding | None
-) -> Gain:
+@dataclass(frozen=True)
+class OnRun:
+    """A kernel on the graph of its run."""
+
+    kernel: KernelOnGraph
+    makespan_ns: int
+
+
+def on_run(dag: DagFinding | None) -> dict[str, OnRun]:
+    """By kernel name; empty without a graph that spans some time."""
+    if dag is None or dag.makespan_ns <= 0:
+        return {}
+    kernels = [k for k in dag.kernels if not k.is_copy and k.what_if]
+    return {k.name: OnRun(k, dag.makespan_ns) for k in kernels}
+
+
+def at_most(rule: Rule | None, evidence: KernelEvidence, own: OnRun | None) -> Gain:
     """`rule` is the one that decided; None: the busiest unit bounds the gain, if all are known."""
     gain = rule.gain if rule is not None else {"roof": _PEAK}
     if "hides" in gain:
-        run_gain, why = _of_run(None, kernel, dag)
+        run_gain, why = _of_run(None, own)
         return Gain(None, run_gain, ("wholly beside other work it would cost no time", why))
     if "gaps" in gain:
         share = min(evidence.value(gain["gaps"]) or 0.0, _ALL)
@@ -44,7 +58,7 @@ def at_most(
         return Gain(None, None, (said, "what the run would gain, its own verdict says"))
     no_bound = (None, "what was measured sets no bound on the kernel's own gain")
     kernel_gain, reason = min(_bounds(rule, gain, evidence), default=no_bound)
-    run_gain, why = _of_run(kernel_gain, kernel, dag)
+    run_gain, why = _of_run(kernel_gain, own)
     return Gain(kernel_gain, run_gain, (reason, why))
 
 
@@ -116,22 +130,15 @@ def _at_least(known: Mapping[float, float], left: float) -> float:
     return max(bounds)
 
 
-def _of_run(
-    kernel_gain: float | None, kernel: str, dag: DagFinding | None
-) -> tuple[float | None, str]:
-    own = (
-        next((k for k in dag.kernels if k.name == kernel and not k.is_copy), None) if dag else None
-    )
-    if dag is None or own is None or not own.what_if or dag.makespan_ns <= 0:
+def _of_run(kernel_gain: float | None, own: OnRun | None) -> tuple[float | None, str]:
+    if own is None:
         return None, "no graph of the run says what of that the run would gain"
-    known = {1 / w.speedup if w.speedup else 0.0: w.makespan_ns for w in own.what_if}
+    known = {1 / w.speedup if w.speedup else 0.0: w.makespan_ns for w in own.kernel.what_if}
     left = 1 / kernel_gain if kernel_gain is not None else 0.0
-    shortest = _at_least({**known, 1.0: dag.makespan_ns}, left)
+    shortest = _at_least({**known, 1.0: own.makespan_ns}, left)
     if shortest <= 0:
         return kernel_gain, "the run is this kernel"
-    times = dag.makespan_ns / shortest
-    if kernel_gain is not None:
-        times = min(times, kernel_gain)
-    share = own.makespan_share
+    times = max(min(own.makespan_ns / shortest, kernel_gain or float("inf")), 1.0)
+    share = own.kernel.makespan_share
     part = f"the kernel is {100 * share:.3g} % of the run's path: " if share is not None else ""
-    return max(times, 1.0), f"{part}{max(times, 1.0):.3g}x for the run"
+    return times, f"{part}{times:.3g}x for the run"

@@ -281,7 +281,7 @@ def profile_without_runs(
     seen = doubts(found, None)
     verdict = doubted(judge(evidence), evidence, {doubt.text: doubt.steps for doubt in seen})
     rule = next((r for r in rule_set().rules if r.name == verdict.rule), None)
-    gain = at_most(rule, evidence, found.kernel or "", None)
+    gain = at_most(rule, evidence, None)
     reasons = dict.fromkeys((n for n in _NEEDS_A_TRACE if n not in ("kernel", "bottleneck")), why)
     size = "a thread trace does not record the launch size"
     return _bare(provenance, gpu, "the kernel of the thread trace", reasons).model_copy(
