@@ -418,6 +418,8 @@ def test_time_between_instructions_is_a_finding_of_its_own(tmp_path: Path) -> No
     """Idle where a line of code begins is fetch; idle everywhere is waiting for a turn."""
     fetch = verdict(traced(straight(160, 60, 0), tmp_path / "fetch"))
     assert (fetch.bottleneck, fetch.rule) == ("instruction_fetch_bound", "traced_instruction_fetch")
+    assert "v_add_f32_e32 (k.cpp:" in fetch.remarks[0]
+    assert "the first of 64 bytes of code" in fetch.remarks[0]
     turn = verdict(traced(straight(160, 5, 5), tmp_path / "turn"))
     assert (turn.bottleneck, turn.rule) == ("instruction_issue_bound", "traced_between")
     branches: list[Step] = [
@@ -427,6 +429,7 @@ def test_time_between_instructions_is_a_finding_of_its_own(tmp_path: Path) -> No
     ]
     found = verdict(traced(branches, tmp_path / "loop", times=20))
     assert found.bottleneck == "instruction_fetch_bound"
+    assert "idle before v_add_f32_e32 (k.cpp:0)" in found.remarks[0]
 
 
 def test_waits_that_are_more_than_the_time_between_keep_their_verdict(tmp_path: Path) -> None:

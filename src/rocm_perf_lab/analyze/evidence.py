@@ -18,12 +18,12 @@ from rocm_perf_lab.analyze.requested import Requested, requested
 from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.analyze.rules import rule_set
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
+from rocm_perf_lab.analyze.trace_remarks import trace_remarks
 from rocm_perf_lab.analyze.traced_dispatch import traced_dispatch
 from rocm_perf_lab.analyze.traced_numbers import ONLY_TRACED, from_thread_trace, lost_to
 from rocm_perf_lab.analyze.triton_advice import advice
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy
-from rocm_perf_lab.trace.library_code import told
 from rocm_perf_lab.trace.trace import Trace
 
 TRACE = "kernel trace"
@@ -92,26 +92,12 @@ def analyze_kernels(
     return tuple(sorted(judged.values(), key=lambda a: (-a.launch.total_ns, a.name)))
 
 
-_TOP_REMARKS = 3
-_WORTH_A_WORD = 0.02  # of the waves' time
 # Cache accesses a vector memory instruction takes: 16 for eight bytes a lane side by side.
 _SCATTERED = 24.0
 
 
-def access_remarks(att: ThreadTraceFinding) -> tuple[str, ...]:
-    """Sentences about the loads of a thread trace that cost most."""
-    found = []
-    for access in (a for a in att.accesses if a.share >= _WORTH_A_WORD):
-        where = f" ({told(access.source)})" if access.source else ""
-        found.append(
-            f"{' and '.join(access.kinds)} load {access.isa.split(None, 1)[0]}{where}, "
-            f"{100 * access.share:.1f} % of the waves' time: {access.remark}"
-        )
-    return tuple(dict.fromkeys(found))[:_TOP_REMARKS]
-
-
 def _remarks(kernel: KernelRoofline, att: ThreadTraceFinding | None) -> tuple[str, ...]:
-    found = list(access_remarks(att)) if att else []
+    found = list(trace_remarks(att)) if att else []
     each = kernel.metric("l1_accesses_per_instruction")
     if each is not None and each >= _SCATTERED:
         found.append(

@@ -55,7 +55,7 @@ class KernelVerdict(Model):
     )
     gain: Gain | None = Field(default=None, description="of mending it, at most")
     remarks: list[str] = Field(
-        default=[], description="what else was seen: narrow, uncoalesced, repeated loads"
+        default=[], description="what else was seen: costly loads, lines that waves are idle before"
     )
 
     operational_intensity: float | None

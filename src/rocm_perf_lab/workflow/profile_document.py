@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rocm_perf_lab.analyze.bottleneck import Verdict, doubted, judge
-from rocm_perf_lab.analyze.evidence import KernelAnalysis, access_remarks, gather
+from rocm_perf_lab.analyze.evidence import KernelAnalysis, gather
 from rocm_perf_lab.analyze.gain import Gain, at_most
 from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph
 from rocm_perf_lab.analyze.keys import KernelKey, possible
@@ -19,6 +19,7 @@ from rocm_perf_lab.analyze.rules import rule_set
 from rocm_perf_lab.analyze.run_time import PARTS, RunTime
 from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
+from rocm_perf_lab.analyze.trace_remarks import trace_remarks
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.model_error import ErrorClass, model_errors
 from rocm_perf_lab.schema import analysis, profile, roofline, thread_trace
@@ -287,7 +288,7 @@ def profile_without_runs(
     return _bare(provenance, gpu, "the kernel of the thread trace", reasons).model_copy(
         update={
             "kernel": profile.KernelIdentity(name=found.kernel or "", grid=None, block=None),
-            "bottleneck": _verdict(verdict, access_remarks(found), gain),
+            "bottleneck": _verdict(verdict, trace_remarks(found), gain),
             "thread_trace": thread_trace.to_summary(found),
             "reasons": {**reasons, "grid": size, "block": size},
             "notes": list(found.notes),
