@@ -157,6 +157,20 @@ def test_a_pointer_chase_is_latency_bound() -> None:
     assert (found.label, found.rule) == ("latency_bound", "dependent_chain")
 
 
+def test_few_waves_that_wait_for_each_load_are_no_chain_where_addresses_are_computed() -> None:
+    chain = {
+        "device_fill": 0.1,
+        "wait_share": 0.96,
+        "loads_per_wave": 24.0,
+        "wait_cycles_per_load": 1100.0,
+        "memory_fraction": 0.01,
+    }
+    assert judge(evidence(None, **chain)).rule == "dependent_chain"
+    assert judge(evidence(None, **chain, chained_loads=0.0)).rule == "too_few_workgroups"
+    sure = judge(evidence(None, **chain, chained_loads=1.0, peak_utilisation=0.01))
+    assert (sure.rule, sure.confidence) == ("dependent_chain", "medium")
+
+
 def test_a_pointer_chase_of_many_waves_is_latency_bound_too() -> None:
     found = profiled(read=4e8, valu=0.02, wait=0.97, loads=1024)
     assert found.label == "latency_bound"

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf_lab.analyze.thread_trace import summarize
+from rocm_perf_lab.analyze.thread_trace.chains import dependent_share
 from rocm_perf_lab.analyze.thread_trace.waits import Effect, align, effect, infer
 from rocm_perf_lab.trace.att_writer import Content
 from support.att import code, wave, written
@@ -302,3 +303,46 @@ def test_from_gfx10_on_executing_a_wait_is_waiting(tmp_path: Path) -> None:
     assert old is not None and new is not None
     assert old.wait_vmem == pytest.approx(0.05)
     assert new.wait_vmem == pytest.approx(0.90)
+
+
+@pytest.mark.parametrize(
+    ("code", "share"),
+    [
+        # A list: the value loaded is the next address, by way of arithmetic.
+        (
+            (
+                "global_load_dword v2, v[0:1], off",
+                "s_waitcnt vmcnt(0)",
+                "v_lshlrev_b64 v[0:1], 2, v[2:3]",
+                "s_cbranch_scc1 -4",
+            ),
+            1.0,
+        ),
+        # A walk over an array: the address is counted up, the value only added.
+        (
+            (
+                "global_load_dword v2, v[0:1], off",
+                "s_waitcnt vmcnt(0)",
+                "v_add_f32_e32 v4, v4, v2",
+                "v_add_u32_e32 v0, 64, v0",
+            ),
+            0.0,
+        ),
+        # A gather: of index and value, the second.
+        (("global_load_dword v2, v[0:1], off", "global_load_dword v5, v2, s[0:1]"), 0.5),
+        # The register was overwritten by something else in between.
+        (
+            (
+                "global_load_dword v2, v[0:1], off",
+                "v_mov_b32_e32 v2, 0",
+                "global_load_dword v5, v2, s[0:1]",
+            ),
+            0.0,
+        ),
+        (("v_mov_b32_e32 v2, 0",), None),
+    ],
+)
+def test_loads_that_take_their_address_from_a_load(
+    code: tuple[str, ...], share: float | None
+) -> None:
+    assert dependent_share(code, dict.fromkeys(range(len(code)), 10)) == share

@@ -22,6 +22,7 @@ ONLY_TRACED = (
     "load_bytes_per_lane",
     "lds_read_bytes_per_lane",
     "loads_per_wait",
+    "chained_loads",
     "between_share",
     "between_largest",
     "fetch_of_between",
@@ -91,6 +92,7 @@ def _accesses(att: ThreadTraceFinding) -> dict[str, Number]:
     return {
         "load_bytes_per_lane": Number(t.bytes_per_load, source),
         "lds_read_bytes_per_lane": Number(lds, source),
+        "chained_loads": Number(t.dependent_share, f"{ATT}: registers of the executed code"),
         "loads_per_wait": Number(t.loads / t.load_waits if t.load_waits else None, source),
     }
 

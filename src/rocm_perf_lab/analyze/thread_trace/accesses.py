@@ -101,10 +101,10 @@ def remarks(isa: Sequence[str], label: Sequence[bool], line: Sequence[int]) -> d
             close(live)
             live = []
             continue
-        written = _written(text, kind)
-        if any(o.registers & written for o in live):
+        changed = written(text, kind)
+        if any(o.registers & changed for o in live):
             close(live)
-            live = [o for o in live if not o.registers & written]
+            live = [o for o in live if not o.registers & changed]
     close(live)
     for row, text in enumerate(isa):
         width = None if label[row] else bytes_per_lane(text)
@@ -133,9 +133,15 @@ def _load(row: int, text: str) -> _Load | None:
         row,
         width,
         address,
-        _registers(" ".join(address)),
+        registers(" ".join(address)),
         int(offset[1], 0) if offset else 0,
     )
+
+
+def address_of(text: str) -> Registers:
+    """Registers that a vector memory load takes its address from."""
+    operands = [o.strip() for o in text.lower().partition(" ")[2].split(",")]
+    return registers(" ".join(o.split()[0] for o in operands[1:] if o))
 
 
 def _same(a: _Load, b: _Load) -> bool:
@@ -170,7 +176,7 @@ def _neighbours(loads: Sequence[_Load], line: Sequence[int]) -> dict[int, Remark
     return found
 
 
-def _registers(text: str) -> Registers:
+def registers(text: str) -> Registers:
     found: set[tuple[str, int]] = set()
     for kind, one, low, high in _REGISTER.findall(text):
         first = int(one or low)
@@ -179,9 +185,9 @@ def _registers(text: str) -> Registers:
     return frozenset(found)
 
 
-def _written(text: str, kind: str | None) -> Registers:
+def written(text: str, kind: str | None) -> Registers:
     """Registers an instruction writes: its first operand, stores and branches aside."""
     if kind in ("VMEM_STORE", "WAITCNT", "NOP", "BRANCH", "SLEEP", "MESSAGE", None):
         return frozenset()
     first = text.partition(" ")[2].split(",", 1)[0]
-    return _registers(first)
+    return registers(first)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rocm_perf_lab.analyze.thread_trace import classes
 from rocm_perf_lab.analyze.thread_trace.accesses import bytes_per_lane, bytes_read
+from rocm_perf_lab.analyze.thread_trace.chains import dependent_share
 from rocm_perf_lab.analyze.thread_trace.classes import CODE
 from rocm_perf_lab.analyze.thread_trace.sums import Placed
 from rocm_perf_lab.analyze.thread_trace.waits import Attribution, is_store
@@ -30,6 +31,9 @@ class Traffic:
     load_bytes: int = field(metadata={"description": "per lane, summed over executions"})
     store_bytes: int = field(metadata={"description": "per lane, summed over executions"})
     load_waits: int = field(metadata={"description": "executed waits for such loads"})
+    dependent_share: float | None = field(
+        metadata={"description": "of the loads, those whose address comes from another load"}
+    )
     lds_reads: int
     lds_read_bytes: int = field(metadata={"description": "per lane, summed over executions"})
     ended_share: float = field(metadata={"description": "of the waves, those seen to s_endpgm"})
@@ -68,6 +72,7 @@ def traffic(
         load_bytes=counts["load"][1],
         store_bytes=counts["store"][1],
         load_waits=sum(executed.get(row, 0) for row in waits),
+        dependent_share=dependent_share(isa, executed),
         lds_reads=counts["lds"][0],
         lds_read_bytes=counts["lds"][1],
         ended_share=_ended_share(trace, kind),
