@@ -21,6 +21,7 @@ from rocm_perf_lab.trace.columns import MISSING, as_integer, as_real, ordinary_t
 from rocm_perf_lab.trace.describe import kernel_name, number
 from rocm_perf_lab.trace.kineto_agent import agent_of
 from rocm_perf_lab.trace.trace import (
+    Frames,
     IntColumn,
     KernelSymbol,
     Operators,
@@ -36,7 +37,7 @@ _KERNEL = frozenset({"kernel"})
 _COPY = frozenset({"gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 _CALL = frozenset({"cuda_runtime", "hip_runtime", "cuda_driver", "hip_driver", "runtime"})
 _OPERATOR = frozenset({"cpu_op", "operator"})
-_TRACED = _KERNEL | _COPY | _CALL | _OPERATOR
+_FRAME = frozenset({"python_function"})
 CATEGORY = "HIP_RUNTIME_API"
 # These give the grid in work-items; every other launch in workgroups.
 _IN_ITEMS = frozenset({"hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel"})
@@ -74,6 +75,7 @@ class _Events:
     copies: list[Object] = field(default_factory=list)
     calls: list[Object] = field(default_factory=list)
     operators: list[Object] = field(default_factory=list)
+    frames: list[Object] = field(default_factory=list)
     peak_bytes: int = 0
 
 
@@ -84,6 +86,7 @@ def _sort_out(events: list[Any]) -> _Events:
         **dict.fromkeys(_COPY, found.copies),
         **dict.fromkeys(_CALL, found.calls),
         **dict.fromkeys(_OPERATOR, found.operators),
+        **dict.fromkeys(_FRAME, found.frames),
     }
     for event in events:
         if not isinstance(event, dict):
@@ -141,6 +144,7 @@ def _trace(events: _Events, facts: Object, path: Path) -> Trace:
             regions=_calls(events.calls, streams, strings),
             strings=list(strings),
             operators=_operators(events, called),
+            frames=_frames(events.frames),
             allocated_bytes=events.peak_bytes or None,
             rocm_version=_rocm(facts),
             notes=notes,
@@ -270,6 +274,23 @@ def _operators(events: _Events, called: Mapping[int, Object]) -> Operators | Non
         launch_process=np.zeros(len(links), np.int32),
         launch_correlation=_column(links.keys()),
         launch_operator=np.array(list(links.values()), np.int32),
+    )
+
+
+def _frames(events: list[Object]) -> Frames | None:
+    start, end = _times(events)
+    rows = np.flatnonzero(end > start)
+    if not len(rows):
+        return None
+    names = _Numbers()
+    index = _column(names.of(ordinary_text(e.get("name")) or "") for e in events)
+    return Frames(
+        names=tuple(names),
+        process=np.zeros(len(rows), np.int32),
+        thread=_column(_thread(e) for e in events)[rows],
+        name=index[rows].astype(np.int32),
+        start_ns=start[rows],
+        end_ns=end[rows],
     )
 
 

@@ -11,7 +11,6 @@ from rocm_perf_lab.analyze.keys import KernelKey, possible
 from rocm_perf_lab.analyze.metrics_table import Row
 from rocm_perf_lab.analyze.modelled_error import kernel_error_class, run_error_class
 from rocm_perf_lab.analyze.roofline import KernelRoofline
-from rocm_perf_lab.analyze.run_time import PARTS, RunTime
 from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch.gpu import Gpu
@@ -23,6 +22,7 @@ from rocm_perf_lab.schema.occupancy import Occupancy, to_occupancy
 from rocm_perf_lab.trace.trace import Agent
 from rocm_perf_lab.workflow.findings import NOT_RUN, SERIALISED, Findings
 from rocm_perf_lab.workflow.provenance import gpu_name
+from rocm_perf_lab.workflow.run_document import where_document
 
 
 def profile_document(
@@ -69,7 +69,7 @@ def profile_document(
         roofline=dominant.roofline,
         critical_path=dominant.critical_path,
         bottleneck=dominant.bottleneck,
-        where_the_time_goes=_where(findings.run_time) if findings.run_time else None,
+        where_the_time_goes=where_document(findings.run_time) if findings.run_time else None,
         timeline=None if findings.serialised else _timeline(findings.dag),
         thread_trace=shown,
         metrics=roofline.metric_rows(tables.get(main_roof.key, ())) if main_roof else [],
@@ -92,18 +92,6 @@ def _gpu(gpu: Gpu | None, agent: Agent | None, roof: KernelRoofline | None) -> p
         compute_units=gpu.cu_count if gpu else None,
         theoretical_peak_flops=peak.value * 1e9 if peak else None,
         theoretical_peak_type=pipe if peak else None,
-    )
-
-
-def _where(found: RunTime) -> profile.WhereTheTimeGoes:
-    words = {name: text for name, _, text in PARTS}
-    return profile.WhereTheTimeGoes.of(
-        found,
-        makespan_ms=found.makespan_ns / 1e6,
-        parts=[profile.TimePart.of(p, words=words[p.name], ms=p.ns / 1e6) for p in found.parts],
-        device_idle_share=found.idle_share,
-        host_calls=[profile.HostCall.of(c, total_ms=c.total_ns / 1e6) for c in found.host_calls],
-        verdict=profile.RunVerdict.of(found.verdict, bottleneck=found.verdict.label),
     )
 
 

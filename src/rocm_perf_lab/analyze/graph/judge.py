@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rocm_perf_lab.analyze.graph.anatomy import anatomy
+from rocm_perf_lab.analyze.graph.clock import aligned
 from rocm_perf_lab.analyze.graph.columns import stable_order
 from rocm_perf_lab.analyze.graph.edges import Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.finding import (
@@ -18,7 +20,8 @@ from rocm_perf_lab.analyze.graph.finding import (
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, LAUNCH, UNKNOWN, Gaps, gaps
 from rocm_perf_lab.analyze.graph.graph import Graph, build
 from rocm_perf_lab.analyze.graph.operations import Operations, operations
-from rocm_perf_lab.analyze.graph.path import Path, host_intervals, runs, walk
+from rocm_perf_lab.analyze.graph.path import host_intervals, runs, walk
+from rocm_perf_lab.analyze.graph.path_columns import Path
 from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, slack
 from rocm_perf_lab.analyze.graph.timeline import timeline
 from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS, Scenarios, unchanged
@@ -32,6 +35,7 @@ DEVICE_ONLY = "device-only graph: no host calls were recorded, so gaps have no k
 
 def build_and_solve(run: Trace) -> DagFinding:
     """The dispatch graph of one run and everything dag.json says about it."""
+    run, clock_note = aligned(run)
     ops = operations(run)
     graph = build(run, ops)
     path = walk(graph, critical_path(graph))
@@ -69,9 +73,10 @@ def build_and_solve(run: Trace) -> DagFinding:
         kernels=_kernels(graph, ops, path, slack(solver, span), scenarios, idle, explained),
         device=_device_time(ops, idle),
         reasons=reasons,
-        notes=_notes(run, graph, ops),
+        notes=(*_notes(run, graph, ops), *clock_note),
         host_operators=_host_operators(run, graph, ops, path),
         timeline=timeline(run, graph, ops, path) if len(ops) else None,
+        anatomy=anatomy(run, graph, ops, path, idle),
     )
 
 
@@ -143,15 +148,13 @@ def _device_time(ops: Operations, idle: Gaps) -> DeviceTime:
     copies = int(ops.duration[ops.is_copy].sum())
     return DeviceTime(
         kernel_sum_ns=kernels,
-        kernel_busy_ns=idle.kernel_busy_ns,
+        kernel_busy_ns=idle.running.total,
         copy_sum_ns=copies,
-        copy_busy_ns=idle.copy_busy_ns,
-        busy_ns=idle.busy_ns,
-        overlap_ns=kernels + copies - idle.busy_ns,
-        idle_ns=ops.span_ns - idle.kernel_busy_ns,
-        idle_by_cause_ns={
-            cause: int(idle.length[idle.cause == i].sum()) for i, cause in enumerate(CAUSES)
-        },
+        copy_busy_ns=idle.copying.total,
+        busy_ns=idle.busy.total,
+        overlap_ns=kernels + copies - idle.busy.total,
+        idle_ns=ops.span_ns - idle.running.total,
+        idle_by_cause_ns=idle.by_cause(),
     )
 
 
@@ -183,8 +186,9 @@ def _kernels(
     path_order = stable_order(ops.name[path_ops])
     path_slices = [0, *np.cumsum(path_count).tolist()]
     gap_table = np.zeros((n, len(CAUSES)), np.int64)
-    ended = idle.name >= 0
-    np.add.at(gap_table, (idle.name[ended], idle.cause[ended]), idle.length[ended])
+    ender = idle.ender[idle.of]
+    ended = ender >= 0
+    np.add.at(gap_table, (ops.name[ender[ended]], idle.cause[ended]), idle.length[ended])
 
     order = np.lexsort((np.arange(n), -total, -path_ns))
     result = []
