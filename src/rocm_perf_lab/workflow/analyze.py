@@ -12,6 +12,7 @@ import numpy as np
 from rocm_perf_lab.analyze import counters, graph, runtime, thread_trace
 from rocm_perf_lab.analyze.evidence import analyze_kernels
 from rocm_perf_lab.analyze.operators import operator_times
+from rocm_perf_lab.analyze.programs import one_program
 from rocm_perf_lab.analyze.roofline import RooflineFinding, roofline
 from rocm_perf_lab.analyze.run_time import where_the_time_goes
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
@@ -22,7 +23,6 @@ from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace import att as att_reader
 from rocm_perf_lab.trace.describe import kernel_name
-from rocm_perf_lab.trace.programs import one_program
 from rocm_perf_lab.trace.recording import Recording, group
 from rocm_perf_lab.trace.trace import Agent, Trace
 from rocm_perf_lab.workflow.documents import Documents, thread_trace_documents, to_documents
@@ -66,7 +66,7 @@ def analyze_files(
         att = att or [path for path in paths if holds_thread_traces(path)]
         tell(f"reading {len(paths)} input{'s' * (len(paths) != 1)}")
         recording = group(read_inputs(paths))
-    one_program(recording.timing_runs)
+    one_program(recording.timing_runs, recording.counter_passes)
     return analyze_recording(recording, read_att(att, tell), wanted, tell=tell)
 
 
