@@ -67,11 +67,9 @@ def _times(trace: Trace) -> dict[str, int]:
 
 def _described(program: Sequence[Trace]) -> str:
     first = program[0]
-    command = next((p.command for p in first.processes if p.command), None)
+    commands = (p.command.split() for p in first.processes if p.command)
+    words = next((command for command in commands if command), None)
     files = sorted({str(s.path) for trace in program for s in trace.sources})
-    what = (
-        command.split()[0].rpartition("/")[2]
-        if command
-        else max(_times(first).items(), key=lambda t: t[1])[0][:60]
-    )
+    longest = max(_times(first).items(), key=lambda kernel: kernel[1])[0]
+    what = words[0].rpartition("/")[2] if words else longest[:60]
     return f"{what} ({files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''})"
