@@ -146,6 +146,20 @@ def test_a_chrome_trace_without_device_work_is_refused(tmp_path: Path) -> None:
         read_traces([path])
 
 
+def test_kernels_launched_before_the_recording_began_are_not_without_an_operator(
+    tmp_path: Path,
+) -> None:
+    path = write(
+        tmp_path / "t.json",
+        kernel(3, 5.0, name="early"),
+        operator(7, 1000.0),
+        call(7, 1003.5),
+        kernel(7, 1010.25),
+    )
+    found = analyze_files([path]).profile.operators
+    assert {o.name for o in found} == {"aten::mm", "(launched before the recording began)"}
+
+
 # --- recorded ---------------------------------------------------------------------------------
 
 

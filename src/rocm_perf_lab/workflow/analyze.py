@@ -156,7 +156,7 @@ def analyze_recording(
         detailed={name: part for t in traces for name, part in t.detailed.items()},
         sampling_error={n: share for t in traces for n, share in t.sampling_error.items()},
         operators=operator_times(run),
-        notes=_notes(traces, recording, times, [*notes, *gpu_notes], serialised),
+        notes=_notes(traces, recording, times, [*notes, *gpu_notes, *dag.heard], serialised),
     )
     return to_documents(findings, made)
 

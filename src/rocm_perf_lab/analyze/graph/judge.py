@@ -25,7 +25,7 @@ from rocm_perf_lab.analyze.graph.path_columns import Path
 from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, slack
 from rocm_perf_lab.analyze.graph.timeline import timeline
 from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS, Scenarios, unchanged
-from rocm_perf_lab.analyze.operators import NO_OPERATOR, self_times
+from rocm_perf_lab.analyze.operators import NO_OPERATOR, launched_earlier, self_times
 from rocm_perf_lab.trace.trace import Trace
 
 TOP_OPERATORS = 20
@@ -35,7 +35,8 @@ DEVICE_ONLY = "device-only graph: no host calls were recorded, so gaps have no k
 
 def build_and_solve(run: Trace) -> DagFinding:
     """The dispatch graph of one run and everything dag.json says about it."""
-    run, clock_note = aligned(run)
+    run, heard = aligned(run)
+    heard = (*heard, *_earlier(run))
     ops = operations(run)
     graph = build(run, ops)
     path = walk(graph, critical_path(graph))
@@ -73,7 +74,8 @@ def build_and_solve(run: Trace) -> DagFinding:
         kernels=_kernels(graph, ops, path, slack(solver, span), scenarios, idle, explained),
         device=_device_time(ops, idle),
         reasons=reasons,
-        notes=(*_notes(run, graph, ops), *clock_note),
+        notes=(*_notes(run, graph, ops), *heard),
+        heard=heard,
         host_operators=_host_operators(run, graph, ops, path),
         timeline=timeline(run, graph, ops, path) if len(ops) else None,
         anatomy=anatomy(run, graph, ops, path, idle),
@@ -241,6 +243,16 @@ def _what_if(
         return "unchanged", unchanged(span)
     replayed = scenarios.replay(name, on_path)
     return ("replay", replayed) if replayed is not None else ("bound", scenarios.bound(on_path))
+
+
+def _earlier(run: Trace) -> tuple[str, ...]:
+    count = sum(int(launched_earlier(run, t).sum()) for t in (run.dispatches, run.copies))
+    if not count:
+        return ()
+    were = f"{count:,} operations were" if count > 1 else "1 operation was"
+    return (
+        f"{were} launched before the recording began: what the host did for them is not in it.",
+    )
 
 
 def _notes(run: Trace, graph: Graph, ops: Operations) -> tuple[str, ...]:
