@@ -267,6 +267,9 @@ def _missing(dag: DagFinding, stretch: Stretch) -> tuple[str, ...]:
     found = []
     if dag.scope == "device-only":
         found.append("host calls: without them (rocprofv3 --hip-trace) gaps have no known cause")
+    regions = dag.anatomy.run.regions if dag.anatomy is not None else None
+    if regions is not None and len(regions) and not (regions.name >= 0).any():
+        found.append("names of the host calls: what waited, copied or loaded code is not told")
     if any(part.share is None for part in stretch.parts):
         found.append("copies: they were not recorded (rocprofv3 --memory-copy-trace)")
     return tuple(found)

@@ -109,6 +109,15 @@ def _trace(events: _Events, facts: Object, path: Path) -> Trace:
     notes = ["A PyTorch profiler trace: it holds no hardware counters and no kernel resources."]
     if not events.calls:
         notes.append("No runtime calls are recorded, so gaps of the device have no known cause.")
+    for table, what in (
+        (events.kernels, "kernels"),
+        (events.copies, "copies"),
+        (events.calls, "runtime calls"),
+        (events.operators, "operators"),
+    ):
+        doubled = _drop_doubled(table)
+        if doubled:
+            notes.append(f"{doubled:,} {what} are recorded twice; each is counted once.")
     devices = sorted({_device(e) for e in (*events.kernels, *events.copies)})
     place = {device: i for i, device in enumerate(devices)}
     called = {_correlation(c): c for c in events.calls}
@@ -150,6 +159,37 @@ def _trace(events: _Events, facts: Object, path: Path) -> Trace:
             notes=notes,
         )
     )
+
+
+def _drop_doubled(events: list[Object]) -> int:
+    """Leaves each row once and says how many went: no stream and no thread does the same thing
+    twice at once. What takes no time, and operators that call themselves, have ids."""
+    start, end = _times(events)
+    order = np.lexsort((end, start))
+    same = (np.diff(start[order]) == 0) & (np.diff(end[order]) == 0)
+    if not same.any():
+        return 0
+    suspects = np.zeros(len(events), np.bool_)
+    suspects[order[1:][same]] = suspects[order[:-1][same]] = True
+    seen: set[tuple[object, ...]] = set()
+    kept = []
+    for event, suspect in zip(events, suspects.tolist(), strict=True):
+        if suspect:
+            own = _correlation(event) if not event.get("dur") else MISSING
+            operator = _external(event) if _category(event) in _OPERATOR else MISSING
+            place = (event.get("pid"), event.get("tid"), _device(event), _stream(event))
+            key = (str(event.get("name")), event["ts"], event.get("dur"), *place, own, operator)
+            if key in seen:
+                continue
+            seen.add(key)
+        kept.append(event)
+    dropped = len(events) - len(kept)
+    events[:] = kept
+    return dropped
+
+
+def _category(event: Object) -> str:
+    return str(event.get("cat")).lower()
 
 
 class _Numbers(dict[str, int]):

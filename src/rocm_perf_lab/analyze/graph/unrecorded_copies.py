@@ -65,5 +65,5 @@ def call_copies(trace: Trace) -> CallCopies:
 
 
 def copies_known(trace: Trace) -> bool:
-    """Whether a trace without copies means that there were none."""
-    return bool(len(trace.copies) or len(trace.regions))
+    """Whether a trace without copies means that there were none: calls and names are there."""
+    return bool(len(trace.copies) or (trace.regions.name >= 0).any())
