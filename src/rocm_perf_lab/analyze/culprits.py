@@ -23,9 +23,16 @@ _OUTER = ("hip", "cuda")
 _MARKERS = ("MARKER", "OPERATOR")
 _WAITS = ("Synchronize", "Synchronize_spt")
 # Frames that are not the program's own: Python's, the framework's, and callables without a file.
+_FRAMEWORKS = "torch torchvision triton transformers numpy"
+_PYTHONS_OWN = (
+    "abc asyncio codecs collections concurrent contextlib copy ctypes dataclasses enum functools gc "
+    "heapq importlib inspect io itertools json logging multiprocessing operator os pathlib pickle "
+    "queue random re runpy selectors shutil signal socket socketserver ssl subprocess tempfile "
+    "threading tokenize traceback types typing unittest warnings weakref zipfile"
+)
 _FOREIGN = re.compile(
-    r"^<|^nn\.Module|^(torch|torchvision|triton|transformers|numpy|threading|contextlib|functools"
-    r"|asyncio|importlib|multiprocessing|concurrent|runpy)\b|(site|dist)-packages|/lib/python3"
+    r"^<|(site|dist)-packages|/lib/python3|"
+    rf"^({'|'.join((_FRAMEWORKS + ' ' + _PYTHONS_OWN).split())})\b"
 )
 _PYTHON_FILE = re.compile(r"\.py\(\d+\): ")
 
@@ -65,6 +72,14 @@ class Witness:
         # A host that waits for the device does not hold it up.
         waits = np.array([*(s.endswith(_WAITS) for s in run.strings), False])[r.name]
         self._busy = self.calls & ~waits
+        self._near = {
+            kind: _Near(table, anatomy.ops.origin_ns)
+            for kind, table in (("call", r), ("operator", run.operators), ("frame", run.frames))
+            if table is not None
+        }
+        names = run.frames.names if run.frames is not None else ()
+        self._python = np.array([bool(_PYTHON_FILE.search(n)) for n in names], np.bool_)
+        self._own = self._python & np.array([not _FOREIGN.search(n) for n in names], np.bool_)
 
     def gap(self, row: int) -> Culprit:
         a, g = self._a, self._a.gaps
@@ -86,12 +101,6 @@ class Witness:
         call_row = int(a.call[ender]) if ender >= 0 else -1
         thread = int(run.regions.thread[call_row]) if call_row >= 0 else -1
         name, count = self._call(low, high, thread, self.calls if cause == SYNC else self._busy)
-        frames = run.frames
-        inner, own = (None, None)
-        if frames is not None:
-            foreign = np.array([_foreign(n) for n in frames.names])
-            inner = self._innermost(frames, low, high, thread, ~_nameless(frames)[frames.name])
-            own = self._innermost(frames, low, high, thread, ~foreign[frames.name])
         return Culprit(
             start_ns=low,
             ns=high - low,
@@ -99,60 +108,65 @@ class Witness:
             ended_by=ended_by,
             call=name,
             calls=count,
-            operator=self._innermost(run.operators, low, high, thread),
-            frame=inner,
-            own_frame=own,
+            operator=self._innermost("operator", low, high, thread),
+            frame=self._innermost("frame", low, high, thread, self._python),
+            own_frame=self._innermost("frame", low, high, thread, self._own),
         )
-
-    def _inside(self, table: Regions | Operators | Frames, low: int, high: int) -> Ints:
-        origin = self._a.ops.origin_ns
-        start = np.maximum(table.start_ns - origin, low)
-        took: Ints = np.maximum(np.minimum(table.end_ns - origin, high) - start, 0)
-        return took
 
     def _call(self, low: int, high: int, thread: int, among: Bools) -> tuple[str | None, int]:
         """The call that fills most of the stretch, if it fills half of it, and how many of it."""
         r = self._a.run.regions
-        mine = among & ((r.thread == thread) | (thread < 0))
-        took = np.where(mine, self._inside(r, low, high), 0)
-        rows = np.flatnonzero(took)
+        rows, took = self._near["call"].within(low, high)
+        mine = among[rows] & ((r.thread[rows] == thread) | (thread < 0))
+        rows, took = rows[mine], took[mine]
         if not len(rows):
             return None, 0
-        total = np.bincount(r.name[rows], took[rows])
+        total = np.bincount(r.name[rows], took)
         most = int(np.argmax(total))
         if total[most] < _COVERS * (high - low):
             return None, 0
-        each = took[rows[r.name[rows] == most]]
+        each = took[r.name[rows] == most]
         alone = each.max() >= _COVERS * (high - low)
         return self._a.run.strings[most], 1 if alone else len(each)
 
     def _innermost(
-        self,
-        table: Operators | Frames | None,
-        low: int,
-        high: int,
-        thread: int,
-        among: Bools | None = None,
+        self, kind: str, low: int, high: int, thread: int, names: Bools | None = None
     ) -> str | None:
-        if table is None or not len(table):
+        """`names`: those that count."""
+        near = self._near.get(kind)
+        if near is None or isinstance(near.table, Regions):
             return None
-        covers = self._inside(table, low, high) >= _COVERS * (high - low)
-        if among is not None:
-            covers &= among
-        own = covers & (table.thread == thread)
-        rows = np.flatnonzero(own if own.any() else covers)
+        table = near.table
+        rows, took = near.within(low, high)
+        rows = rows[took >= _COVERS * (high - low)]
+        if names is not None:
+            rows = rows[names[table.name[rows]]]
+        own = rows[table.thread[rows] == thread]
+        rows = own if len(own) else rows
         if not len(rows):
             return None
         last = rows[np.lexsort((-table.end_ns[rows], table.start_ns[rows]))[-1]]
         return table.names[int(table.name[last])]
 
 
-def _nameless(frames: Frames) -> Bools:
-    return np.array([not _PYTHON_FILE.search(n) for n in frames.names])
+class _Near:
+    """The rows of a table that a stretch of time touches, without a look at all of them."""
 
+    def __init__(self, table: Regions | Operators | Frames, origin_ns: int) -> None:
+        self.table = table
+        start = table.start_ns - origin_ns
+        self._order = np.argsort(start, kind="stable")
+        self._start = start[self._order]
+        self._end = (table.end_ns - origin_ns)[self._order]
+        self._reach = np.maximum.accumulate(self._end)  # none before ends later
 
-def _foreign(name: str) -> bool:
-    return bool(_FOREIGN.search(name)) or not _PYTHON_FILE.search(name)
+    def within(self, low: int, high: int) -> tuple[Ints, Ints]:
+        """Rows, and how much of the stretch each fills."""
+        first = int(np.searchsorted(self._reach, low, side="right"))
+        last = int(np.searchsorted(self._start, high, side="left"))
+        part = slice(first, max(first, last))
+        took = np.minimum(self._end[part], high) - np.maximum(self._start[part], low)
+        return self._order[part][took > 0], took[took > 0]
 
 
 def sentence(c: Culprit) -> str:

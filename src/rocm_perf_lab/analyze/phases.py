@@ -16,7 +16,7 @@ import numpy as np
 
 from rocm_perf_lab.analyze.culprits import Culprit, Witness
 from rocm_perf_lab.analyze.graph.anatomy import Anatomy
-from rocm_perf_lab.analyze.graph.columns import Union
+from rocm_perf_lab.analyze.graph.columns import Union, stable_order
 from rocm_perf_lab.analyze.graph.edges import Bools, Ints
 from rocm_perf_lab.analyze.graph.operations import Operations
 from rocm_perf_lab.analyze.kernel_class import is_helper
@@ -89,8 +89,9 @@ def phases(anatomy: Anatomy, witness: Witness) -> Phases:
             found.append(OneTime(kind, low, high, copies, culprit))  # type: ignore[arg-type]
     found += _first_uses(anatomy, witness, first, last)
     found.sort(key=lambda stretch: stretch.start_ns)
-    found = _warm_up(found, mine, ops)
-    return Phases(tuple(found), _rest(found, span), first_round(ops, mine))
+    rounds = first_round(ops, mine)
+    found = _warm_up(found, first, rounds, ops)
+    return Phases(tuple(found), _rest(found, span), rounds)
 
 
 def _copying(anatomy: Anatomy, low: int, high: int) -> int:
@@ -171,9 +172,11 @@ def first_round(ops: Operations, kernels: Ints) -> tuple[int, int, int] | None:
     if not len(often):
         return None
     once_a_round = np.flatnonzero(launches == np.bincount(often).argmax())
+    by_name = kernels[stable_order(ops.name[kernels])]  # and by start
+    begins = np.append(0, np.cumsum(launches))
     seen = []
     for name in once_a_round.tolist():
-        start = np.sort(ops.start[kernels[ops.name[kernels] == name]])
+        start = ops.start[by_name[begins[name] : begins[name + 1]]]
         length = np.diff(start)
         usual = float(np.median(length[1:]))
         if length[0] >= max(rules.round_ratio * usual, float(np.quantile(length[1:], 0.9))):
@@ -181,11 +184,12 @@ def first_round(ops: Operations, kernels: Ints) -> tuple[int, int, int] | None:
     return min(seen) if 2 * len(seen) > len(once_a_round) else None
 
 
-def _warm_up(found: list[OneTime], kernels: Ints, ops: Operations) -> list[OneTime]:
+def _warm_up(
+    found: list[OneTime], first: int, rounds: tuple[int, int, int] | None, ops: Operations
+) -> list[OneTime]:
     """The first round of the work, where it differs, and the few operations between one-time
     stretches before it."""
-    now = first = int(ops.start[kernels].min())
-    rounds = first_round(ops, kernels)
+    now = first
     until = rounds[0] if rounds is not None else first
     for stretch in found:
         inside = (ops.start >= max(now, until)) & (ops.start < stretch.start_ns)
