@@ -92,7 +92,13 @@ def test_two_uploads_and_two_waits_are_start_up_and_not_synchronisation(recorded
     upload = found.one_time[0]
     assert upload.copies_ms == pytest.approx(1.22, abs=0.05)
     assert upload.gap is not None and upload.gap.call == "hipMemcpy" and upload.gap.calls == 2
-    assert any("hipMemcpy" in e for e in found.verdict.evidence)
+    assert any("hipMemcpy 1.2" in e and "in 2 calls" in e for e in found.verdict.evidence)
+
+
+def test_copies_known_only_by_their_calls_are_said_to_be() -> None:
+    notes = [documents(small_program(recorded).build()).profile.notes for recorded in (True, False)]
+    told = "No copies were recorded: 3 blocking copy calls count as copies"
+    assert [any(note.startswith(told) for note in each) for each in notes] == [False, True]
 
 
 @pytest.mark.parametrize("recorded", [True, False])
@@ -156,6 +162,18 @@ def test_calls_of_start_up_are_not_among_those_of_the_rest() -> None:
     assert [c.name for c in found.steady.host_calls] == ["hipLaunchKernel"]
     assert found.verdict.bottleneck == "launch_bound"
     assert not any("hipModuleLoadData" in e for e in found.verdict.evidence)
+
+
+def test_uploads_between_the_first_kernels_are_start_up_too() -> None:
+    """A kernel that initialises, two uploads with a fill between them, then the work."""
+    host = Host()
+    host.launch("initialise", 5 * US).memcpy(4 * MS, recorded=False)
+    host.launch(FILL, 5 * US).memcpy(3 * MS, recorded=False)
+    for _ in range(50):
+        host.launch("k", 40 * US)
+    found = where(host)
+    assert [s.kind for s in found.one_time if s.kind != "warm_up"] == ["first_copies"] * 2
+    assert (found.verdict.scope, found.verdict.bottleneck) == ("steady", "kernel_bound")
 
 
 def test_a_steps_own_input_is_no_start_up() -> None:
@@ -272,6 +290,19 @@ def test_a_stall_in_python_is_named_by_the_programs_own_frame(tmp_path: Path) ->
     assert found.verdict.bottleneck == "stall_bound" and found.verdict.confidence == "high"
     assert found.gaps[0].own_frame == "data.py(7): tokenize"
     assert any("data.py(7): tokenize" in e for e in found.verdict.evidence)
+
+
+def test_a_range_the_program_annotated_is_a_name(tmp_path: Path) -> None:
+    at = 1000.0 + 210.0 * 20
+    loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+    found = pytorch(
+        tmp_path,
+        event("user_annotation", "ProfilerStep#3", 900.0, 900_000.0),
+        event("user_annotation", loader, at + 5, 9_600.0),
+        late=9_600.0,
+    )
+    assert found.verdict.bottleneck == "stall_bound" and found.gaps[0].operator == loader
+    assert not any("Python frames" in e for e in found.verdict.evidence)
 
 
 def test_loading_inside_a_call_is_not_called_the_hosts_own_code(tmp_path: Path) -> None:

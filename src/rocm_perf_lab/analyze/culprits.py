@@ -15,25 +15,27 @@ import numpy as np
 from rocm_perf_lab.analyze.graph.anatomy import Anatomy
 from rocm_perf_lab.analyze.graph.edges import Bools, Ints
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, SYNC
-from rocm_perf_lab.trace.trace import Frames, Operators, Regions
+from rocm_perf_lab.trace.trace import Frames, Operators, Regions, Trace
 
 _COVERS = 0.5
+_MOST_CALLS, _WORTH_NAMING = 3, 0.05
 # HSA's calls lie inside HIP's, and say less to who wrote the program.
 _OUTER = ("hip", "cuda")
 _MARKERS = ("MARKER", "OPERATOR")
-_WAITS = ("Synchronize", "Synchronize_spt")
+_WAITS = re.compile(r"Synchronize(_spt)?$|(Stream|Event)Query|signal_wait")
 # Frames that are not the program's own: Python's, the framework's, and callables without a file.
 _FRAMEWORKS = "torch torchvision triton transformers numpy"
 _PYTHONS_OWN = (
-    "abc asyncio codecs collections concurrent contextlib copy ctypes dataclasses enum functools gc "
-    "heapq importlib inspect io itertools json logging multiprocessing operator os pathlib pickle "
-    "queue random re runpy selectors shutil signal socket socketserver ssl subprocess tempfile "
-    "threading tokenize traceback types typing unittest warnings weakref zipfile"
+    "abc asyncio codecs collections concurrent contextlib copy ctypes dataclasses enum functools "
+    "gc heapq importlib inspect io itertools json logging multiprocessing operator os pathlib "
+    "pickle queue random re runpy selectors shutil signal socket socketserver ssl subprocess "
+    "tempfile threading tokenize traceback types typing unittest warnings weakref zipfile"
 )
 _FOREIGN = re.compile(
     r"^<|(site|dist)-packages|/lib/python3|"
     rf"^({'|'.join((_FRAMEWORKS + ' ' + _PYTHONS_OWN).split())})\b"
 )
+_UNTOLD = re.compile(r"^<|^ProfilerStep")  # names of no place: the rest are annotations
 _PYTHON_FILE = re.compile(r"\.py\(\d+\): ")
 
 
@@ -47,7 +49,7 @@ class Culprit:
     ended_by: str | None  # the kernel that ended it
     call: str | None  # the runtime call that covers it
     calls: int  # how many of that call
-    operator: str | None
+    operator: str | None  # or a module, or a range the program annotated
     frame: str | None  # the innermost Python function
     own_frame: str | None  # the innermost that belongs to the program itself
 
@@ -70,7 +72,7 @@ class Witness:
         hip = np.array([*outer, False])[r.name]
         self.calls = real & hip if (real & hip).any() else real
         # A host that waits for the device does not hold it up.
-        waits = np.array([*(s.endswith(_WAITS) for s in run.strings), False])[r.name]
+        waits = np.array([*(bool(_WAITS.search(s)) for s in run.strings), False])[r.name]
         self._busy = self.calls & ~waits
         self._near = {
             kind: _Near(table, anatomy.ops.origin_ns)
@@ -79,6 +81,7 @@ class Witness:
         }
         names = run.frames.names if run.frames is not None else ()
         self._python = np.array([bool(_PYTHON_FILE.search(n)) for n in names], np.bool_)
+        self._annotated = np.array([not _UNTOLD.search(n) for n in names], np.bool_) & ~self._python
         self._own = self._python & np.array([not _FOREIGN.search(n) for n in names], np.bool_)
 
     def gap(self, row: int) -> Culprit:
@@ -108,9 +111,25 @@ class Witness:
             ended_by=ended_by,
             call=name,
             calls=count,
-            operator=self._innermost("operator", low, high, thread),
+            operator=self._innermost("operator", low, high, thread)
+            or self._innermost("frame", low, high, thread, self._annotated),
             frame=self._innermost("frame", low, high, thread, self._python),
             own_frame=self._innermost("frame", low, high, thread, self._own),
+        )
+
+    def calls_in(self, low: int, high: int) -> tuple[tuple[str, int, int], ...]:
+        """The calls that fill most of a stretch: name, how many, ns; the largest first."""
+        run = self._a.run
+        rows, took = self._near["call"].within(low, high)
+        mine = self._busy[rows]
+        name = run.regions.name[rows[mine]]
+        total = np.bincount(name, took[mine], minlength=len(run.strings))
+        count = np.bincount(name, minlength=len(run.strings))
+        order = np.lexsort((np.arange(len(total)), -total))[:_MOST_CALLS]
+        return tuple(
+            (run.strings[i], int(count[i]), int(total[i]))
+            for i in order.tolist()
+            if total[i] >= _WORTH_NAMING * (high - low) > 0
         )
 
     def _call(self, low: int, high: int, thread: int, among: Bools) -> tuple[str | None, int]:
@@ -167,6 +186,10 @@ class _Near:
         part = slice(first, max(first, last))
         took = np.minimum(self._end[part], high) - np.maximum(self._start[part], low)
         return self._order[part][took > 0], took[took > 0]
+
+
+def python_recorded(run: Trace) -> bool:
+    return run.frames is not None and any(_PYTHON_FILE.search(n) for n in run.frames.names)
 
 
 def sentence(c: Culprit) -> str:

@@ -1,6 +1,7 @@
 """What a run pays once, told from what it does again and again.
 
-Start-up is what lies before the first kernel of the program, and every stretch without a kernel
+Start-up is what lies before the first kernel of the program, long copies after a few kernels that
+are not made again, and every stretch without a kernel
 that ends with the first launch of one and is much longer than those before its later launches, or
 that the host spends loading code or allocating. Where the first round of the work takes far longer
 than the later ones, all until its end is warm-up, and so are a few operations between such
@@ -18,11 +19,14 @@ from rocm_perf_lab.analyze.culprits import Culprit, Witness
 from rocm_perf_lab.analyze.graph.anatomy import Anatomy
 from rocm_perf_lab.analyze.graph.columns import Union, stable_order
 from rocm_perf_lab.analyze.graph.edges import Bools, Ints
+from rocm_perf_lab.analyze.graph.gaps import CAUSES, COPIES
 from rocm_perf_lab.analyze.graph.operations import Operations
 from rocm_perf_lab.analyze.kernel_class import is_helper
 from rocm_perf_lab.analyze.rules import rule_set
 
-PhaseKind = Literal["before_first_kernel", "first_use", "warm_up", "after_last_kernel"]
+PhaseKind = Literal[
+    "before_first_kernel", "first_copies", "first_use", "warm_up", "after_last_kernel"
+]
 # Calls whose cost is paid once, by how their names begin.
 _SET_UP = (
     "ModuleLoad LibraryLoad Malloc HostMalloc MallocHost HostAlloc HostRegister MemCreate "
@@ -43,6 +47,7 @@ class OneTime:
     copies_ns: int  # of it, a copy running or its call
     culprit: Culprit | None
     later_ns: int | None = None  # first use: the median wait before the later launches
+    calls: tuple[tuple[str, int, int], ...] = ()  # before and after all kernels: see calls_in
 
     @property
     def ns(self) -> int:
@@ -78,15 +83,18 @@ def phases(anatomy: Anatomy, witness: Witness) -> Phases:
     first, last = int(ops.start[mine].min()), int(ops.end[mine].max())
     found = []
     least = rule_set().run.one_time_share * span
-    for kind, low, high in (
+    ends: tuple[tuple[PhaseKind, int, int], ...] = (
         ("before_first_kernel", 0, first),
         ("after_last_kernel", last, span),
-    ):
+    )
+    for kind, low, high in ends:
         if high - low >= least and not _repeats(anatomy, low, high, first, last):
             cause = "copies" if 2 * _copying(anatomy, low, high) >= high - low else "unknown"
             culprit = witness.stretch(low, high, cause)
             copies = _copying(anatomy, low, high)
-            found.append(OneTime(kind, low, high, copies, culprit))  # type: ignore[arg-type]
+            calls = witness.calls_in(low, high)
+            found.append(OneTime(kind, low, high, copies, culprit, calls=calls))
+    found += _first_copies(anatomy, witness, mine, last)
     found += _first_uses(anatomy, witness, first, last)
     found.sort(key=lambda stretch: stretch.start_ns)
     rounds = first_round(ops, mine)
@@ -109,6 +117,33 @@ def _repeats(anatomy: Anatomy, low: int, high: int, first: int, last: int) -> bo
     np.maximum.at(again, ops.name[between], ops.duration[between])
     repeated = inside[2 * again[ops.name[inside]] >= ops.duration[inside]]
     return 2 * int(ops.duration[repeated].sum()) >= high - low
+
+
+def _first_copies(anatomy: Anatomy, witness: Witness, kernels: Ints, last: int) -> list[OneTime]:
+    """Long copies that follow a few kernels and are not made again once the work has begun."""
+    rules = rule_set().run
+    few = int(rules.steady_operations)
+    if len(kernels) <= few:
+        return []
+    ops, gaps = anatomy.ops, anatomy.gaps
+    first, begun = int(ops.start[kernels[0]]), int(ops.start[kernels[few]])
+    copies = np.zeros(len(gaps.low), np.int64)
+    copying = gaps.cause == CAUSES.index(COPIES)
+    np.add.at(copies, gaps.of[copying], gaps.length[copying])
+    later = int(copies[(gaps.low >= begun) & (gaps.high <= last)].max(initial=0))
+    length = gaps.high - gaps.low
+    early = (gaps.low >= first) & (gaps.high <= begun) & (length >= rules.one_time_us * 1e3)
+    found = np.flatnonzero(early & (2 * copies >= length) & (copies > 2 * later))
+    return [
+        OneTime(
+            "first_copies",
+            int(gaps.low[row]),
+            int(gaps.high[row]),
+            int(copies[row]),
+            witness.gap(row),
+        )
+        for row in found.tolist()
+    ]
 
 
 def _first_uses(anatomy: Anatomy, witness: Witness, first: int, last: int) -> list[OneTime]:
@@ -143,7 +178,7 @@ def _first_uses(anatomy: Anatomy, witness: Witness, first: int, last: int) -> li
             low, high = int(gaps.low[rows[i]]), int(gaps.high[rows[i]])
             copies = gaps.by_cause(np.flatnonzero(gaps.of == rows[i]))["copies"]
             if 2 * copies >= high - low and not loads:
-                continue  # the program's data, whose name the culprit has
+                continue  # the program's data
             found.append(
                 OneTime("first_use", low, high, copies, culprit, median if again else None)
             )

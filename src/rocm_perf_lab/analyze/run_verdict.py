@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from rocm_perf_lab.analyze.culprits import Culprit, sentence
+from rocm_perf_lab.analyze.culprits import Culprit, python_recorded, sentence
 from rocm_perf_lab.analyze.graph import DagFinding
 from rocm_perf_lab.analyze.phases import OneTime
 from rocm_perf_lab.analyze.rules import Confidence, RunLabel, rule_set
@@ -30,6 +30,7 @@ PHASE_WORDS = {
     "before_first_kernel": "before the first kernel",
     "first_use": "first launch",
     "warm_up": "work between them",
+    "first_copies": "copies before the work",
     "after_last_kernel": "after the last kernel",
 }
 
@@ -249,7 +250,7 @@ def _rate(
             f"the path passes {overhead.path_waits:,} waits for {overhead.path_operations:,} "
             "operations"
         )
-    if dag.anatomy is not None and dag.anatomy.run.frames is not None:
+    if dag.anatomy is not None and python_recorded(dag.anatomy.run):
         found.append("Python frames were recorded, which slows the host: its part is at most this")
     operators = [o for o in dag.host_operators if o.share >= 0.01][:3]
     if operators:
@@ -305,6 +306,12 @@ def one_time_sentence(stretch: OneTime) -> str:
             words += f", against {usual} before its later ones"
     if stretch.copies_ns:
         words += f", copies {_time(stretch.copies_ns)} of it"
+    if stretch.calls:
+        calls = (
+            f"{name} {_time(ns)}{f' in {count:,} calls' if count > 1 else ''}"
+            for name, count, ns in stretch.calls
+        )
+        return f"{words} ({', '.join(calls)})"
     told = sentence(culprit) if culprit is not None else ""
     return f"{words}, {told}" if told else words
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from rich import box
 from rich.console import Group, JustifyMethod, RenderableType
@@ -11,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rocm_perf_lab.analyze.memory_levels import WORDS
+from rocm_perf_lab.analyze.phases import PhaseKind
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.modelled_error import modelled_error
 from rocm_perf_lab.report.names import short_name, short_names
@@ -223,14 +225,15 @@ def _paid_once(run: WhereTheTimeGoes) -> str:
     for stretch in sorted(run.one_time, key=lambda s: -s.ms):
         by_kind.setdefault(stretch.kind, []).append(stretch)
     told = []
-    for kind in ("before_first_kernel", "first_use", "warm_up", "after_last_kernel"):
+    for kind in get_args(PhaseKind):
         found = by_kind.get(kind, [])
         total = milliseconds(sum(s.ms for s in found))
         if kind == "warm_up" and found:
             told.append(f"work between and after them: {total}")
         elif len(found) > MOST_ONE_TIME:
             longest = "; ".join(s.words for s in found[: MOST_ONE_TIME - 1])
-            told.append(f"{len(found)} first launches: {total}, the longest: {longest}")
+            what = "first launches" if kind == "first_use" else "stretches of first copies"
+            told.append(f"{len(found)} {what}: {total}, the longest: {longest}")
         else:
             told += [s.words for s in found]
     if run.first_round_ms is not None and run.usual_round_ms is not None:

@@ -144,7 +144,9 @@ class Gap(Model):
     ended_by: str | None = Field(description="the kernel that ended it")
     call: str | None = Field(description="the runtime call that fills half of it or more")
     calls: int = Field(description="how many of that call")
-    operator: str | None = Field(description="the framework's operator that ran")
+    operator: str | None = Field(
+        description="the framework's operator that ran, or its module, or an annotated range"
+    )
     frame: str | None = Field(description="the innermost Python function that ran")
     own_frame: str | None = Field(
         description="the innermost that belongs to neither Python nor the framework"

@@ -37,7 +37,7 @@ _KERNEL = frozenset({"kernel"})
 _COPY = frozenset({"gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 _CALL = frozenset({"cuda_runtime", "hip_runtime", "cuda_driver", "hip_driver", "runtime"})
 _OPERATOR = frozenset({"cpu_op", "operator"})
-_FRAME = frozenset({"python_function"})
+_FRAME = frozenset({"python_function", "user_annotation"})
 CATEGORY = "HIP_RUNTIME_API"
 # These give the grid in work-items; every other launch in workgroups.
 _IN_ITEMS = frozenset({"hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel"})

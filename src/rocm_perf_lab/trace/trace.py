@@ -161,7 +161,7 @@ class Operators:
 
 @dataclass(frozen=True)
 class Frames:
-    """What the host's program ran, as its language names it: Python functions."""
+    """What the host's program ran, as it names it: Python functions, modules, annotated ranges."""
 
     names: tuple[str, ...]  # "train.py(12): load"
     process: IndexColumn

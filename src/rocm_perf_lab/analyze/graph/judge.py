@@ -36,8 +36,8 @@ DEVICE_ONLY = "device-only graph: no host calls were recorded, so gaps have no k
 def build_and_solve(run: Trace) -> DagFinding:
     """The dispatch graph of one run and everything dag.json says about it."""
     run, heard = aligned(run)
-    heard = (*heard, *_earlier(run))
     ops = operations(run)
+    heard = (*heard, *_earlier(run), *_unrecorded(run, ops))
     graph = build(run, ops)
     path = walk(graph, critical_path(graph))
     idle = gaps(graph, ops)
@@ -253,6 +253,15 @@ def _earlier(run: Trace) -> tuple[str, ...]:
     return (
         f"{were} launched before the recording began: what the host did for them is not in it.",
     )
+
+
+def _unrecorded(run: Trace, ops: Operations) -> tuple[str, ...]:
+    count = int((ops.call >= 0).sum())
+    if not count:
+        return ()
+    which = "No copies were recorded" if not len(run.copies) else "Some copies were not recorded"
+    calls = f"{count:,} blocking copy calls count" if count > 1 else "1 blocking copy call counts"
+    return (f"{which}: {calls} as copies, from the call to its return.",)
 
 
 def _notes(run: Trace, graph: Graph, ops: Operations) -> tuple[str, ...]:
