@@ -19,11 +19,11 @@ def steps(count: int = 30) -> Trace:
     """A launch, and its result read back by a blocking copy, again and again."""
     trace, now = TraceBuilder(), 1_000_000
     for i in range(count):
-        trace.call("hipLaunchKernel", now, now + 3 * US, correlation=2 * i, stream=0)
+        trace.call("hipLaunchKernel", now, now + 3 * US, correlation=2 * i + 1, stream=0)
         end = now + 45 * US
-        trace.dispatch("k", now + 5 * US, end, correlation=2 * i)
-        trace.call("hipMemcpy", now + 4 * US, end + 26 * US, correlation=2 * i + 1, stream=0)
-        trace.copy("MEMORY_COPY_DEVICE_TO_HOST", end + US, end + 21 * US, correlation=2 * i + 1)
+        trace.dispatch("k", now + 5 * US, end, correlation=2 * i + 1)
+        trace.call("hipMemcpy", now + 4 * US, end + 26 * US, correlation=2 * i + 2, stream=0)
+        trace.copy("MEMORY_COPY_DEVICE_TO_HOST", end + US, end + 21 * US, correlation=2 * i + 2)
         now = end + 46 * US
     return trace.build()
 
@@ -89,3 +89,10 @@ def test_operations_launched_before_the_recording_began_are_said_to_be() -> None
     assert found.dag is not None
     assert any(n.startswith("3 operations were launched before") for n in found.dag.notes)
     assert any(n.startswith("3 operations were launched before") for n in found.profile.notes)
+
+
+def test_where_only_ranges_were_recorded_nothing_is_said_of_earlier_launches() -> None:
+    trace = TraceBuilder().call("step", 0, 900 * US, correlation=50, category="MARKER_CORE_API")
+    for i in range(5):
+        trace.dispatch("k", i * 100 * US, (i * 100 + 90) * US, correlation=i + 1)
+    assert not any("before the recording" in n for n in build_and_solve(trace.build()).notes)

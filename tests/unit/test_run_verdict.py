@@ -196,10 +196,24 @@ def test_one_long_gap_is_a_stall_and_no_matter_of_launches() -> None:
             host.wait().work(9600 * US)
     found = where(host)
     assert found.verdict.bottleneck == "stall_bound"
-    assert "one stretch, of 9.6" in found.verdict.meaning
+    assert "one stretch of 9.6" in found.verdict.meaning
     assert not any("graph" in step for step in found.verdict.next_steps)
     assert found.gaps[0].ms == pytest.approx(9.6, rel=0.01)
     assert any("own code" in e for e in found.verdict.evidence)
+
+
+def test_a_stall_in_a_call_is_named_and_gets_its_own_advice() -> None:
+    host = Host()
+    for step in range(40):
+        host.launch("k", 100 * US)
+        if step == 20:
+            host.wait()
+            host.call("hipFree", host.now, host.now + 8 * MS)
+            host.work(8 * MS)
+    found = where(host)
+    assert found.verdict.bottleneck == "stall_bound" and found.verdict.confidence == "high"
+    assert found.gaps[0].call == "hipFree"
+    assert "hipFreeAsync" in found.verdict.next_steps[0]
 
 
 def test_a_wait_after_every_kernel_is_synchronisation_and_the_text_counts_them() -> None:

@@ -112,20 +112,19 @@ def operator_times(run: Trace) -> tuple[OperatorTime, ...]:
 
 
 def launched_earlier(run: Trace, table: Dispatches | Copies) -> npt.NDArray[np.bool_]:
-    """Which operations were launched before the recording began: the host's calls are recorded
-    and theirs is not, though it had a smaller number than any or they run before the first."""
+    """Which operations were launched before the recording began: launches are recorded and theirs
+    is not, though it had a smaller number than any call or they run before the first."""
     r = run.regions
     result = np.zeros(len(table), np.bool_)
     for process in np.unique(table.process).tolist():
-        calls = np.flatnonzero(r.process == process)
-        if not len(calls):
-            continue
-        known = r.correlation[calls]
-        numbered = known[known >= 0]
-        mine = (table.process == process) & ~np.isin(table.correlation, numbered)
-        first = int(numbered.min()) if len(numbered) else -1
-        smaller = (table.correlation >= 0) & (table.correlation < first)
-        result |= mine & (smaller | (table.start_ns < r.start_ns[calls].min()))
+        calls = np.flatnonzero((r.process == process) & (r.correlation > 0))
+        mine = table.process == process
+        launched = mine & np.isin(table.correlation, r.correlation[calls])
+        if not launched.any():
+            continue  # calls of another kind: markers, say
+        first = int(r.correlation[calls].min())
+        smaller = (table.correlation > 0) & (table.correlation < first)
+        result |= mine & ~launched & (smaller | (table.start_ns < r.start_ns[calls].min()))
     return result
 
 

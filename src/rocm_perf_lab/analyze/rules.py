@@ -111,6 +111,7 @@ class RunRules:
     round_ratio: float
     steady_operations: float
     texts: Mapping[RunLabel, RunText]
+    stall_steps: Mapping[str, str]  # by how a call's name begins after hip or cuda
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,8 @@ def _run(entry: dict[str, Any]) -> RunRules:
         )
         for label, text in ((label, entry["texts"][label]) for label in get_args(RunLabel))
     }
-    return RunRules(texts=texts, **{name: float(v) for name, v in entry.items() if name != "texts"})
+    numbers = {name: float(v) for name, v in entry.items() if not isinstance(v, dict)}
+    return RunRules(texts=texts, stall_steps=entry["stall_steps"], **numbers)
 
 
 def _rule(name: str, entry: dict[str, Any]) -> Rule:

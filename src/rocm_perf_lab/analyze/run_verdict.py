@@ -88,8 +88,7 @@ def judge(
         "share": _percent(
             paid if label == "start_up_bound" else share.get(_PART_OF.get(label, ""), 0.0)
         ),
-        "stalls": "one stretch" if stalls == 1 else f"{stalls} stretches",
-        "longest": _time(overhead.idle[0] if overhead.idle else 0),
+        "stalls": _stretches(stalls, overhead.idle[0] if overhead.idle else 0),
     }
     few = stretch.operations < rules.steady_operations
     return RunVerdict(
@@ -98,9 +97,25 @@ def judge(
         scope=scope,
         meaning=text.found.format(**numbers),
         evidence=_evidence(dag, label, share, stretch, overhead, scope, one_time, few),
-        next_steps=text.next_steps,
+        next_steps=(*_stall_steps(stretch.gaps[:stalls], label), *text.next_steps),
         missing=_missing(dag, stretch),
     )
+
+
+def _stretches(count: int, longest: int) -> str:
+    if count == 1:
+        return f"one stretch of {_time(longest)}"
+    return f"{count} stretches, the longest of {_time(longest)},"
+
+
+def _stall_steps(gaps: Sequence[Culprit], label: RunLabel) -> tuple[str, ...]:
+    """What to do about the calls that fill the stalls."""
+    if label != "stall_bound":
+        return ()
+    calls = [gap.call.removeprefix("hip").removeprefix("cuda") for gap in gaps if gap.call]
+    steps = rule_set().run.stall_steps
+    found = (step for call in calls for name, step in steps.items() if call.startswith(name))
+    return tuple(dict.fromkeys(found))
 
 
 _PART_OF = {"copy_bound": "copies", "host_bound": "host"}
