@@ -185,6 +185,30 @@ def test_a_steps_own_input_is_no_start_up() -> None:
     assert found.verdict.bottleneck == "copy_bound" and found.verdict.confidence == "high"
 
 
+@pytest.mark.parametrize(("ns", "joined"), [(300 * US, False), (30 * US, True)])
+def test_only_many_small_copies_are_told_to_be_joined(ns: int, joined: bool) -> None:
+    host = Host()
+    for _ in range(12):
+        host.memcpy(ns).launch("k", 10 * US).wait()
+    found = where(host).verdict
+    assert found.bottleneck == "copy_bound"
+    assert any("Join many small" in step for step in found.next_steps) == joined
+    assert any("12 copies of" in e for e in found.evidence)
+
+
+@pytest.mark.parametrize("frees", [False, True])
+def test_waits_are_told_of_allocations_only_where_there_are_some(frees: bool) -> None:
+    host = Host()
+    for _ in range(40):
+        host.launch("k", 3 * US, latency=8 * US).wait()
+        if frees:
+            host.call("hipFree", host.now, host.now + US)
+            host.work(US)
+    found = where(host).verdict
+    assert found.bottleneck == "synchronisation_bound"
+    assert any("pool" in step for step in found.next_steps) == frees
+
+
 # --- labels follow from their evidence ------------------------------------------------------------
 
 

@@ -105,13 +105,16 @@ class RunRules:
     sure_share: float
     sure_coverage: float
     doubtful_coverage: float
+    many_copies: float
+    small_copy_us: float
     one_time_share: float
     one_time_us: float
     one_time_ratio: float
     round_ratio: float
     steady_operations: float
     texts: Mapping[RunLabel, RunText]
-    stall_steps: Mapping[str, str]  # by how a call's name begins after hip or cuda
+    call_steps: Mapping[str, str]  # by how a call's name begins after hip or cuda
+    steps: Mapping[str, str]  # that some verdicts add, by when
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ def _run(entry: dict[str, Any]) -> RunRules:
         for label, text in ((label, entry["texts"][label]) for label in get_args(RunLabel))
     }
     numbers = {name: float(v) for name, v in entry.items() if not isinstance(v, dict)}
-    return RunRules(texts=texts, stall_steps=entry["stall_steps"], **numbers)
+    return RunRules(texts=texts, call_steps=entry["call_steps"], steps=entry["steps"], **numbers)
 
 
 def _rule(name: str, entry: dict[str, Any]) -> Rule:

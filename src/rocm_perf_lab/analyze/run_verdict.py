@@ -5,6 +5,7 @@ Texts and thresholds are in rules.toml.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -97,7 +98,7 @@ def judge(
         scope=scope,
         meaning=text.found.format(**numbers),
         evidence=_evidence(dag, label, share, stretch, overhead, scope, one_time, few),
-        next_steps=(*_stall_steps(stretch.gaps[:stalls], label), *text.next_steps),
+        next_steps=_next_steps(dag, label, stretch, stalls),
         missing=_missing(dag, stretch),
     )
 
@@ -108,16 +109,39 @@ def _stretches(count: int, longest: int) -> str:
     return f"{count} stretches, the longest of {_time(longest)},"
 
 
-def _stall_steps(gaps: Sequence[Culprit], label: RunLabel) -> tuple[str, ...]:
-    """What to do about the calls that fill the stalls."""
-    if label != "stall_bound":
-        return ()
-    calls = [gap.call.removeprefix("hip").removeprefix("cuda") for gap in gaps if gap.call]
-    steps = rule_set().run.stall_steps
-    found = (step for call in calls for name, step in steps.items() if call.startswith(name))
-    return tuple(dict.fromkeys(found))
+def _next_steps(dag: DagFinding, label: RunLabel, stretch: Stretch, stalls: int) -> tuple[str, ...]:
+    """The label's, and what the calls and copies that were seen ask for."""
+    rules = rule_set().run
+    calls: list[str] = []
+    if label == "stall_bound":
+        calls = [gap.call for gap in stretch.gaps[:stalls] if gap.call]
+    elif label == "synchronisation_bound":
+        calls = [c.name for c in stretch.host_calls if _ALLOCATES.search(c.name)]
+    names = [call.removeprefix("hip").removeprefix("cuda") for call in calls]
+    found = [
+        step for name in names for start, step in rules.call_steps.items() if name.startswith(start)
+    ]
+    steps = [*found, *rules.texts[label].next_steps]
+    count = sum(k.dispatches for k in dag.kernels if k.is_copy)
+    small = dag.device.copy_sum_ns < rules.small_copy_us * 1e3 * count
+    if label == "copy_bound" and count >= rules.many_copies and small:
+        steps.append(rules.steps["small_copies"])
+    return tuple(dict.fromkeys(steps))
 
 
+def _copied(dag: DagFinding) -> str:
+    """All copies: how many, how long and, where their sizes were recorded, how fast."""
+    count = sum(k.dispatches for k in dag.kernels if k.is_copy)
+    text = f"{count:,} cop{'ies' if count != 1 else 'y'} of {_time(dag.device.copy_sum_ns)} in all"
+    copies = dag.anatomy.run.copies if dag.anatomy is not None else None
+    if copies is not None and len(copies) and bool((copies.size_bytes > 0).all()):
+        took = int((copies.end_ns - copies.start_ns).sum())
+        if took:
+            text += f", {int(copies.size_bytes.sum()) / took:.3g} GB/s"
+    return text
+
+
+_ALLOCATES = re.compile(r"Malloc|Free")
 _PART_OF = {"copy_bound": "copies", "host_bound": "host"}
 
 
@@ -208,7 +232,7 @@ def _evidence(
     if label == "copy_bound":
         evidence.append(
             f"copies and the calls that block for them take {_percent(share['copies'])}, no kernel "
-            f"beside them; all copies themselves last {_time(dag.device.copy_sum_ns)}"
+            f"beside them; the run has {_copied(dag)}"
         )
     elif label == "device_idle":
         evidence.append(f"{_percent(share['unexplained'])} has no recorded cause")
