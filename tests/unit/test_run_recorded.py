@@ -22,7 +22,7 @@ def test_a_training_run_is_judged_by_its_steps_and_not_by_its_start() -> None:
     assert found.first_round_ms == pytest.approx(5_008, abs=10)
     assert found.usual_round_ms == pytest.approx(39, abs=3)
     assert found.steady is not None and found.steady.makespan_ms == pytest.approx(2_480, abs=30)
-    assert (found.verdict.scope, found.verdict.bottleneck) == ("steady", "kernel_bound")
+    assert (found.verdict.scope, found.verdict.bottleneck) == ("steady", "communication_bound")
     assert next(p.share for p in found.parts if p.name == "copies") is None
     first = max((s for s in found.one_time if s.kind == "first_use"), key=lambda s: s.ms)
     assert first.ms == pytest.approx(2_625, abs=1) and "first launch of Cijk" in first.words

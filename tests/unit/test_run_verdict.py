@@ -370,6 +370,15 @@ def test_a_launch_by_another_thread_is_the_hosts_doing_and_not_unexplained() -> 
     assert found.verdict.bottleneck != "device_idle"
 
 
+@pytest.mark.parametrize(("beside", "label"), [(0, "communication"), (70 * US, "kernel")])
+def test_a_run_whose_collectives_run_alone_waits_for_others(beside: int, label: str) -> None:
+    trace = TraceBuilder()
+    for i in range(20):
+        trace.dispatch("ncclDevKernel_Generic", i * 100 * US, (i * 100 + 80) * US, stream=1)
+        trace.dispatch("k", i * 100 * US, i * 100 * US + beside + 10 * US, stream=2)
+    assert where(trace).verdict.bottleneck == f"{label}_bound"
+
+
 def test_a_device_that_hardly_rests_is_limited_by_its_kernels_whoever_sets_the_pace() -> None:
     host = Host()
     for _ in range(100):

@@ -27,6 +27,7 @@ LABELS: tuple[Label, ...] = get_args(Label)
 # Of a whole run; device_idle: the device waits and the trace does not say for what.
 RunLabel = Literal[
     "kernel_bound",
+    "communication_bound",
     "launch_bound",
     "copy_bound",
     "synchronisation_bound",

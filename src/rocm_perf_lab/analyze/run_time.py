@@ -174,7 +174,19 @@ def _overhead(anatomy: Anatomy, scope: Phases, judged: Stretch) -> Overhead:
             float(np.median(idle[n:])) if len(idle) > n else 0.0 for n in range(1, few + 1)
         ),
         idle_ns=int(idle.sum()),
+        collective_share=_alone(anatomy, scope) / judged.ns if judged.ns else 0.0,
         path_kernel_share=kernels / judged.ns if judged.ns else 0.0,
         path_operations=int((on_path & anatomy.path_operation).sum()),
         path_waits=int((on_path & anatomy.path_wait).sum()),
     )
+
+
+def _alone(anatomy: Anatomy, scope: Phases) -> int:
+    """How long kernels of collectives run and no others, in the part judged."""
+    ops, low, high = anatomy.ops, scope.rest.start, scope.rest.end
+    collective = np.array([kernel_class(name) == "collective" for name in ops.names])
+    if not collective.any():
+        return 0
+    rows = np.flatnonzero(~ops.is_copy & ~collective[ops.name])
+    others = Union.of(ops.start[rows], ops.end[rows])
+    return int((anatomy.gaps.running.within(low, high) - others.within(low, high)).sum())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 RunScope = Literal["run", "steady"]
 _SHOWN = 3
+_BY_KERNELS = ("kernel_bound", "communication_bound")
 _WORDS = {
     "copies": "copies",
     "launch_gaps": "launch gaps",
@@ -55,6 +56,7 @@ class Overhead:
     rest_median_ns: tuple[float, ...]  # the median of those after the first, the second, ...
     idle_ns: int  # of all of them
     path_kernel_share: float  # of it, the critical path spends in kernels
+    collective_share: float  # of it, kernels of collectives run and no others
     path_operations: int
     path_waits: int  # returns of waiting calls on the path
 
@@ -87,7 +89,9 @@ def judge(
         "waits": f"{overhead.path_waits:,}",
         "operations": f"{overhead.path_operations:,}",
         "share": _percent(
-            paid if label == "start_up_bound" else share.get(_PART_OF.get(label, ""), 0.0)
+            {"start_up_bound": paid, "communication_bound": overhead.collective_share}.get(
+                label, share.get(_PART_OF.get(label, ""), 0.0)
+            )
         ),
         "stalls": _stretches(stalls, overhead.idle[0] if overhead.idle else 0),
     }
@@ -153,7 +157,8 @@ def _label(
         return "start_up_bound"
     on_path = overhead.path_kernel_share >= rules.path_share
     if share["kernels"] >= (rules.kernel_share if on_path else rules.busy_share):
-        return "kernel_bound"
+        alone = overhead.collective_share >= rules.kernel_share
+        return "communication_bound" if alone else "kernel_bound"
     rest = {name: value for name, value in share.items() if name != "kernels"}
     largest = max(rest, key=lambda name: rest[name])
     host = rest["launch_gaps"] + rest["host"] + rest["synchronisation"]
@@ -184,16 +189,16 @@ def _confidence(
     if label == "start_up_bound":
         return "medium"
     explained = 1 - share["unexplained"]
-    if (few and label != "kernel_bound") or (
+    if (few and label not in _BY_KERNELS) or (
         explained < rules.doubtful_coverage and label != "device_idle"
     ):
         return "low"
     named = label != "stall_bound" or any(gap.known for gap in stretch.gaps[:1])
     unknown_copies = any(part.share is None for part in stretch.parts)
     doubtful = explained < rules.sure_coverage or max(share.values()) < rules.sure_share
-    if label == "kernel_bound":
+    if label in _BY_KERNELS:
         doubtful = overhead.path_kernel_share < rules.path_share
-    if doubtful or not named or few or (unknown_copies and label != "kernel_bound"):
+    if doubtful or not named or few or (unknown_copies and label not in _BY_KERNELS):
         return "medium"
     return "high"
 
@@ -219,7 +224,10 @@ def _evidence(
         return tuple(evidence)
     rest = {_WORDS[name]: value for name, value in share.items() if name != "kernels"}
     largest = max(rest, key=lambda words: rest[words])
-    if label == "kernel_bound":
+    if label in _BY_KERNELS:
+        if label == "communication_bound":
+            alone = _percent(overhead.collective_share)
+            evidence.append(f"kernels of collectives run with no others beside them {alone} of it")
         if rest[largest] >= 0.01:
             evidence.append(f"the next largest part: {largest}, {_percent(rest[largest])}")
         if overhead.path_kernel_share < rule_set().run.path_share:
