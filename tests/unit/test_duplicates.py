@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.analyze.programs import one_program
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.trace.programs import one_program
 from rocm_perf_lab.trace.recording import group
 from rocm_perf_lab.trace.rocpd_writer import Dispatch, RocpdWriter
+from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.workflow import analyze_files
 from support.traces import TraceBuilder
 
@@ -80,3 +81,46 @@ def test_recordings_of_different_programs_are_refused_by_name() -> None:
 
 def test_one_program_with_other_arguments_is_one_program() -> None:
     one_program([trace("a", "./one 1").build(), trace("a", "./one 2", at=10**6).build()])
+
+
+FILL = "__amd_rocclr_fillBufferAligned"
+
+
+def mixed(kernels: dict[str, int], command: str, at: int = 0, **counters: float) -> Trace:
+    """Each kernel once, for so many us."""
+    made = TraceBuilder(command=command, pid=at + 1)
+    now = at
+    for name, us in kernels.items():
+        made.dispatch(name, now, now + us * 1000, counters=counters or None)
+        now += us * 1000
+    return made.build(f"{at}.db")
+
+
+@pytest.mark.parametrize("command", ["./two", "./one"])
+def test_programs_that_share_only_the_runtimes_kernels_are_different(command: str) -> None:
+    """Whatever their command lines: an average of two kernels is nobody's time."""
+    runs = [mixed({"a": 50, FILL: 50}, "./one"), mixed({"b": 50, FILL: 50}, command, at=10**9)]
+    with pytest.raises(BadInput, match="2 different programs"):
+        one_program(runs)
+
+
+def test_programs_are_compared_by_the_time_in_what_they_share() -> None:
+    same = {"gemm": 900, "norm": 50, "x": 50}
+    one_program([mixed(same, "./one"), mixed({"gemm": 800, "y": 50, "z": 50}, "./two", at=10**9)])
+    with pytest.raises(BadInput, match="2 different programs"):
+        one_program([mixed(same, "./one"), mixed({"norm": 50, "other": 900}, "./two", at=10**9)])
+
+
+def test_of_one_command_a_library_may_choose_other_kernels() -> None:
+    one_program([mixed({"a": 9, "b": 1}, "./one"), mixed({"c": 9, "b": 1}, "./one", at=10**9)])
+
+
+def test_counter_passes_of_another_program_are_refused_and_of_few_kernels_are_not() -> None:
+    run = mixed({"a": 90, "b": 10}, "./one")
+    one_program([run], [mixed({"b": 30}, "./profiled", at=10**9, SQ_WAVES=1.0)])
+    with pytest.raises(BadInput, match="2 different programs"):
+        one_program([run], [mixed({"c": 30}, "./other", at=10**9, SQ_WAVES=1.0)])
+
+
+def test_runs_of_the_runtimes_kernels_alone_are_compared_by_those() -> None:
+    one_program([mixed({FILL: 5}, "./one"), mixed({FILL: 6}, "./two", at=10**9)])

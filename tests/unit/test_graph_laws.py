@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.analyze.graph import DagFinding, build_and_solve, solve, what_if
+from rocm_perf_lab.analyze.graph.clock import aligned
 from rocm_perf_lab.analyze.graph.columns import NONE, Timeline, Union, latest_in_group
 from rocm_perf_lab.analyze.graph.edges import Kind
 from rocm_perf_lab.analyze.graph.graph import Graph, build
@@ -70,6 +71,7 @@ def traces(draw: st.DrawFn) -> Trace:
 
 
 def graph_of(trace: Trace) -> tuple[Graph, Operations, Solver]:
+    trace, _ = aligned(trace)
     ops = operations(trace)
     graph = build(trace, ops)
     name = np.full(len(graph), -1, np.int64)

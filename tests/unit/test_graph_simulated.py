@@ -84,9 +84,14 @@ def test_unknown_and_unsteady_latencies_are_learnt_from_the_trace() -> None:
     assert max(errors) < 0.08
 
 
-def test_a_host_held_back_by_a_full_queue_speeds_up_with_the_device() -> None:
-    machine = Machine(room=100)
-    program = [Step("launch", 1, 0, KERNELS[i % 2], 50_000) for i in range(1000)]
+@pytest.mark.parametrize("room", [4, 16, 100])
+@pytest.mark.parametrize("lengths", [(50_000, 50_000), (200_000, 30_000)])
+def test_a_host_held_back_by_a_full_queue_speeds_up_with_the_device(
+    room: int, lengths: tuple[int, int]
+) -> None:
+    """Launch calls last as long as kernels do, at whatever depth the queue is full."""
+    machine = Machine(room=room)
+    program = [Step("launch", 1, 0, KERNELS[i % 2], lengths[i % 2]) for i in range(1000)]
     trace, makespan = simulate(program, machine)
     finding = build_and_solve(trace)
     assert finding.replay_ns == makespan
@@ -95,6 +100,15 @@ def test_a_host_held_back_by_a_full_queue_speeds_up_with_the_device() -> None:
         for what_if in kernel.what_if:
             _, truth = simulate(program, machine, {kernel.name: what_if.speedup})
             assert what_if.makespan_ns == pytest.approx(truth, rel=0.01)
+
+
+@pytest.mark.parametrize("kernel_ns", [5_000, 28_000, 45_000])
+def test_launches_that_are_slow_by_themselves_wait_for_nothing(kernel_ns: int) -> None:
+    """Whether the device is done before the next launch, or falls behind."""
+    program = [Step("launch", 1, 0, "a", kernel_ns) for _ in range(300)]
+    trace, _ = simulate(program, Machine(launch_call=30_000, jitter=0.5))
+    finding = build_and_solve(trace)
+    assert next(e.count for e in finding.edges if e.kind == "HOST_SYNC") == 0
 
 
 def _random_step(chance: Random) -> Step:

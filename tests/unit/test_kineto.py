@@ -146,6 +146,32 @@ def test_a_chrome_trace_without_device_work_is_refused(tmp_path: Path) -> None:
         read_traces([path])
 
 
+def test_rows_that_are_recorded_twice_count_once(tmp_path: Path) -> None:
+    copy = {**kernel(2, 30.0), "cat": "gpu_memcpy", "name": "Memcpy HtoD"}
+    once = [operator(1, 1.0), call(1, 3.0), kernel(1, 10.0), call(2, 20.0, "hipMemcpyAsync"), copy]
+    other = {**kernel(1, 10.0), "tid": 5, "args": {**kernel(1, 10.0)["args"], "stream": 5}}
+    path = write(tmp_path / "t.json", *once, other, *({**e} for e in reversed(once)))
+    (trace,) = read_traces([path])
+    assert (len(trace.dispatches), len(trace.copies), len(trace.regions)) == (2, 1, 2)
+    assert trace.operators is not None and len(trace.operators) == 1
+    assert "1 kernels are recorded twice; each is counted once." in trace.notes
+    assert any(note.startswith("2 runtime calls are recorded twice") for note in trace.notes)
+
+
+def test_kernels_launched_before_the_recording_began_are_not_without_an_operator(
+    tmp_path: Path,
+) -> None:
+    path = write(
+        tmp_path / "t.json",
+        kernel(3, 5.0, name="early"),
+        operator(7, 1000.0),
+        call(7, 1003.5),
+        kernel(7, 1010.25),
+    )
+    found = analyze_files([path]).profile.operators
+    assert {o.name for o in found} == {"aten::mm", "(launched before the recording began)"}
+
+
 # --- recorded ---------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.rocpd_writer import Call, Dispatch, RocpdWriter, Value
 from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.trace.vgpr import true_counts
+from support.analysis import documents
 
 GUID = "0000aaaa-0000-0000-0000-000000000001"
 SUFFIX = "_" + GUID.replace("-", "_")
@@ -160,7 +162,7 @@ def test_unknown_schema_version(path: Path) -> None:
     refused(path, "schema version '9'")
 
 
-@pytest.mark.parametrize("table", ["kernel_dispatch", "info_kernel_symbol", "info_agent", "string"])
+@pytest.mark.parametrize("table", ["kernel_dispatch", "info_kernel_symbol", "info_agent"])
 def test_without_this_table_reading_ends(path: Path, table: str) -> None:
     change(path, f"DROP TABLE rocpd_{table}@")
     refused(path, f"rocpd_{table}")
@@ -175,13 +177,27 @@ def test_without_this_column_reading_ends(path: Path, column: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "table", ["event", "region", "arg", "memory_copy", "info_process", "pmc_event"]
+    "table", ["string", "event", "region", "arg", "memory_copy", "info_process", "pmc_event"]
 )
 def test_without_this_table_a_part_is_missing_and_noted(path: Path, table: str) -> None:
     change(path, f"DROP TABLE rocpd_{table}@")
     trace = one(path)
     assert len(trace.dispatches) == 3
     assert any(f"rocpd_{table}" in note for note in trace.notes)
+
+
+@pytest.mark.parametrize("how", ["DROP TABLE rocpd_string@", "DELETE FROM rocpd_string@"])
+def test_without_strings_kernels_have_names_and_what_cannot_be_known_is_said(
+    path: Path, how: str
+) -> None:
+    change(path, how)
+    trace = one(path)
+    assert [kernel.name for kernel in trace.kernels] == ["k"] and len(trace.regions) == 1
+    assert any("names of host calls and kinds of copies" in note for note in trace.notes)
+    timing = replace(trace, counters={})
+    found = documents(timing).profile.where_the_time_goes
+    assert found is not None and "copies" in found.reasons
+    assert any("names of the host calls" in m for m in found.verdict.missing)
 
 
 def test_strings_only_names_the_bug_of_the_profiler(tmp_path: Path) -> None:

@@ -68,6 +68,13 @@ def test_children_of_one_script_are_one_run_and_a_note_says_so() -> None:
     assert "one after the other" in recording.notes[0]
 
 
+def test_programs_that_one_shell_recorded_into_different_folders_are_different_runs() -> None:
+    second = run(1000, parent=9, command="./b")
+    source = replace(second.sources[0], path=Path("elsewhere") / second.sources[0].path)
+    recording = group([run(0, parent=9, command="./a"), replace(second, sources=(source,))])
+    assert len(recording.timing_runs) == 2
+
+
 def test_different_programs_are_not_called_repeats() -> None:
     recording = group([run(0, command="./a"), run(1000, command="./b")])
     assert len(recording.timing_runs) == 2

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from rocm_perf_lab.trace.columns import MISSING, positions
-from rocm_perf_lab.trace.trace import IndexColumn, IntColumn, Operators, Trace
+from rocm_perf_lab.trace.trace import Copies, Dispatches, IndexColumn, IntColumn, Operators, Trace
 
 NO_OPERATOR = "(no operator)"  # the runtime call that launched it stands before it, if known
+EARLIER = "(launched before the recording began)"
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,11 @@ def operator_times(run: Trace) -> tuple[OperatorTime, ...]:
         *ops.names,
         *(f"{text} {NO_OPERATOR}" for text in run.strings),
         NO_OPERATOR,
+        EARLIER,
     ]
     n = len(names)
-    by_call = np.where(call >= 0, len(ops.names) + call, n - 1)
+    earlier = np.concatenate([launched_earlier(run, t) for t in (d, c)])
+    by_call = np.where(call >= 0, len(ops.names) + call, np.where(earlier, n - 1, n - 2))
     name = np.where(row >= 0, np.append(ops.name, -1)[row], by_call)
     device = np.zeros(n, np.int64)
     np.add.at(device, name, length)
@@ -105,6 +109,23 @@ def operator_times(run: Trace) -> tuple[OperatorTime, ...]:
         for i in order.tolist()
         if launches[i]
     )
+
+
+def launched_earlier(run: Trace, table: Dispatches | Copies) -> npt.NDArray[np.bool_]:
+    """Which operations were launched before the recording began: launches are recorded and theirs
+    is not, though it had a smaller number than any call or they run before the first."""
+    r = run.regions
+    result = np.zeros(len(table), np.bool_)
+    for process in np.unique(table.process).tolist():
+        calls = np.flatnonzero((r.process == process) & (r.correlation > 0))
+        mine = table.process == process
+        launched = mine & np.isin(table.correlation, r.correlation[calls])
+        if not launched.any():
+            continue  # calls of another kind: markers, say
+        first = int(r.correlation[calls].min())
+        smaller = (table.correlation > 0) & (table.correlation < first)
+        result |= mine & ~launched & (smaller | (table.start_ns < r.start_ns[calls].min()))
+    return result
 
 
 def _operator_of(run: Trace, process: IndexColumn, correlation: IntColumn) -> IntColumn:

@@ -29,10 +29,13 @@ LABELS: tuple[Label, ...] = get_args(Label)
 # Of a whole run; device_idle: the device waits and the trace does not say for what.
 RunLabel = Literal[
     "kernel_bound",
+    "communication_bound",
     "launch_bound",
     "copy_bound",
     "synchronisation_bound",
     "host_bound",
+    "stall_bound",
+    "start_up_bound",
     "device_idle",
 ]
 Relation = Literal["<", "<=", ">", ">="]
@@ -97,6 +100,7 @@ class Rule:
 @dataclass(frozen=True)
 class RunText:
     meaning: str
+    found: str  # the same with {numbers} of a run
     next_steps: tuple[str, ...]
 
 
@@ -105,14 +109,26 @@ class RunRules:
     """When the run itself gets the verdict; rules.toml says what each number means."""
 
     kernel_share: float
+    busy_share: float
+    path_share: float
     few_operations: float
+    few_stalls: float
+    stall_share: float
     sync_per_operation: float
     host_us: float
     sure_share: float
     sure_coverage: float
     doubtful_coverage: float
+    many_copies: float
+    small_copy_us: float
+    one_time_share: float
+    one_time_us: float
+    one_time_ratio: float
+    round_ratio: float
     steady_operations: float
     texts: Mapping[RunLabel, RunText]
+    call_steps: Mapping[str, str]  # by how a call's name begins after hip or cuda
+    steps: Mapping[str, str]  # that some verdicts add, by when
 
 
 @dataclass(frozen=True)
@@ -148,10 +164,13 @@ def rule_set() -> RuleSet:
 
 def _run(entry: dict[str, Any]) -> RunRules:
     texts = {
-        label: RunText(entry["texts"][label]["meaning"], tuple(entry["texts"][label]["next_steps"]))
-        for label in get_args(RunLabel)
+        label: RunText(
+            text["meaning"], text.get("found", text["meaning"]), tuple(text["next_steps"])
+        )
+        for label, text in ((label, entry["texts"][label]) for label in get_args(RunLabel))
     }
-    return RunRules(texts=texts, **{name: float(v) for name, v in entry.items() if name != "texts"})
+    numbers = {name: float(v) for name, v in entry.items() if not isinstance(v, dict)}
+    return RunRules(texts=texts, call_steps=entry["call_steps"], steps=entry["steps"], **numbers)
 
 
 def _rule(name: str, entry: dict[str, Any]) -> Rule:

@@ -1,40 +1,45 @@
-"""Where the time of a run went, and what limits the run itself when its kernels do not.
+"""Where the time of a run went, from its first to its last operation on the device.
 
-The parts are those of the critical path, so they add up to the makespan. Texts and thresholds of
-the verdicts are in rules.toml.
+The parts are what the device did, or what it waited for, so they add up to the run. What limits
+it is judged in run_verdict.py, of what is left without what the run pays once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 
+from rocm_perf_lab.analyze.culprits import Culprit, Witness
 from rocm_perf_lab.analyze.graph import DagFinding
+from rocm_perf_lab.analyze.graph.anatomy import Anatomy
+from rocm_perf_lab.analyze.graph.columns import Union
+from rocm_perf_lab.analyze.graph.unrecorded_copies import copies_known
 from rocm_perf_lab.analyze.kernel_class import kernel_class
-from rocm_perf_lab.analyze.rules import Confidence, RunLabel, rule_set
+from rocm_perf_lab.analyze.phases import OneTime, Phases, phases
+from rocm_perf_lab.analyze.rules import rule_set
+from rocm_perf_lab.analyze.run_verdict import Overhead, RunVerdict, judge
 from rocm_perf_lab.trace.trace import Trace
 
-# The parts in the order they are listed: name, causes of the critical path it is made of, words.
+# The parts in the order they are listed: name, causes of idle time it is made of, words.
 PARTS: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("kernels", ("kernels",), "kernels"),
+    ("kernels", (), "kernels"),
     ("copies", ("copies",), "copies"),
     ("launch_gaps", ("launch", "dependency"), "launch gaps"),
     ("host", ("host",), "host code"),
     ("synchronisation", ("sync",), "synchronisation"),
     ("unexplained", ("unknown",), "unexplained"),
 )
-LABELS: tuple[RunLabel, ...] = get_args(RunLabel)
+NO_COPIES = "neither copies nor the calls that make them were recorded"
 _TOP_CALLS = 10
-_MARKERS = ("MARKER", "OPERATOR")
+_TOP_GAPS = 5
 
 
 @dataclass(frozen=True)
 class Part:
     name: str
-    ns: int
-    share: float  # of the makespan
+    ns: int | None  # None: not recorded; its time is in another part, most likely unexplained
+    share: float | None  # of the whole
 
 
 @dataclass(frozen=True)
@@ -45,164 +50,143 @@ class HostCall:
 
 
 @dataclass(frozen=True)
-class RunVerdict:
-    label: RunLabel
-    confidence: Confidence
-    meaning: str
-    evidence: tuple[str, ...]
-    next_steps: tuple[str, ...]
-    missing: tuple[str, ...]
+class Stretch:
+    """A part of the run and what happened in it."""
+
+    ns: int
+    parts: tuple[Part, ...]  # those that are known add up to the whole
+    kernel_busy_share: float  # at least one kernel running
+    idle_share: float  # neither kernel nor copy running
+    operations: int
+    host_calls: tuple[HostCall, ...]  # inside it, the longest in all first
+    gaps: tuple[Culprit, ...]  # inside it, the longest first
 
 
 @dataclass(frozen=True)
 class RunTime:
     """One run, from its first to its last device operation."""
 
-    makespan_ns: int
-    parts: tuple[Part, ...]  # add up to the makespan
-    kernel_busy_share: float  # of the makespan, at least one kernel running
-    idle_share: float  # of the makespan, neither kernel nor copy running
+    whole: Stretch
+    one_time: tuple[OneTime, ...]
+    rounds: tuple[int, int] | None  # where the first round of the work is longer: it, the usual one
+    steady: Stretch | None  # without those, where enough is left
     runtime_kernel_share: float | None  # of the kernels' time, that of the runtime's own
     collective_share: float | None
-    host_calls: tuple[HostCall, ...]  # the longest in all, first
-    verdict: RunVerdict
-
-    def share(self, name: str) -> float:
-        return next(part.share for part in self.parts if part.name == name)
+    reasons: dict[str, str]  # part -> why it is not known
+    verdict: RunVerdict  # on the steady part, where there is one
 
 
 def where_the_time_goes(dag: DagFinding, run: Trace) -> RunTime | None:
     """None where the run spans no time."""
-    span = dag.makespan_ns
-    if span <= 0:
+    anatomy = dag.anatomy
+    if dag.makespan_ns <= 0 or anatomy is None:
         return None
-    parts = tuple(
-        Part(name, ns := sum(dag.path_by_cause_ns.get(cause, 0) for cause in causes), ns / span)
-        for name, causes, _ in PARTS
-    )
+    witness = Witness(anatomy)
+    found = phases(anatomy, witness)
+    everything = Phases((), Union(np.array([0]), np.array([dag.makespan_ns]), np.array([0])))
+    known = copies_known(run)
+    whole = _stretch(anatomy, witness, everything, known)
+    steady = None
+    if found.one_time:
+        rest = _stretch(anatomy, witness, found, known)
+        if rest.operations >= rule_set().run.steady_operations and rest.ns > 0:
+            steady = rest
+    judged, scope = (steady, found) if steady is not None else (whole, everything)
     kernels = [k for k in dag.kernels if not k.is_copy]
-    whole = sum(k.total_ns for k in kernels)
+    total = sum(k.total_ns for k in kernels)
     by_class = {
-        kind: sum(k.total_ns for k in kernels if kernel_class(k.name) == kind) / whole
+        kind: sum(k.total_ns for k in kernels if kernel_class(k.name) == kind) / total
         for kind in ("runtime", "collective")
-        if whole
+        if total
     }
-    calls = _host_calls(run)
     return RunTime(
-        makespan_ns=span,
-        parts=parts,
-        kernel_busy_share=dag.device.kernel_busy_ns / span,
-        idle_share=1 - dag.device.busy_ns / span,
+        whole=whole,
+        one_time=found.one_time,
+        rounds=found.rounds[1:] if found.rounds is not None else None,
+        steady=steady,
         runtime_kernel_share=by_class.get("runtime"),
         collective_share=by_class.get("collective"),
-        host_calls=calls,
-        verdict=_judge(dag, {part.name: part.share for part in parts}, calls),
+        reasons={} if known else {"copies": NO_COPIES},
+        verdict=judge(
+            dag,
+            judged,
+            _overhead(anatomy, scope, judged),
+            "steady" if steady is not None else "run",
+            found.one_time,
+        ),
     )
 
 
-def _host_calls(run: Trace) -> tuple[HostCall, ...]:
+def _stretch(anatomy: Anatomy, witness: Witness, scope: Phases, copies: bool) -> Stretch:
+    gaps, low, high = anatomy.gaps, scope.rest.start, scope.rest.end
+    ns = scope.rest.total
+    inside = scope.within_rest(gaps.low)
+    causes = gaps.by_cause(np.flatnonzero(inside[gaps.of]))
+    kernels = int(gaps.running.within(low, high).sum())
+
+    def part(name: str, of: tuple[str, ...]) -> Part:
+        if name == "copies" and not copies:
+            return Part(name, None, None)
+        took = kernels if name == "kernels" else sum(causes[cause] for cause in of)
+        return Part(name, took, took / ns if ns else 0.0)
+
+    rows = np.flatnonzero(inside & (gaps.high > gaps.low))
+    longest = rows[np.argsort(gaps.low[rows] - gaps.high[rows], kind="stable")[:_TOP_GAPS]]
+    return Stretch(
+        ns=ns,
+        parts=tuple(part(name, of) for name, of, _ in PARTS),
+        kernel_busy_share=kernels / ns if ns else 0.0,
+        idle_share=1 - int(gaps.busy.within(low, high).sum()) / ns if ns else 0.0,
+        operations=int(scope.within_rest(anatomy.ops.start).sum()),
+        host_calls=_host_calls(anatomy, witness, scope),
+        gaps=tuple(witness.gap(row) for row in longest.tolist()),
+    )
+
+
+def _host_calls(anatomy: Anatomy, witness: Witness, scope: Phases) -> tuple[HostCall, ...]:
+    """By the time they spend inside the stretch."""
+    run, origin = anatomy.run, anatomy.ops.origin_ns
     r = run.regions
-    if not len(r):
-        return ()
-    category = np.array(
-        [any(mark in text.upper() for mark in _MARKERS) for text in (*run.strings, "")]
-    )
-    calls = ~category[r.category] & (r.name >= 0)
-    names = r.name[calls]
-    total = np.bincount(names, (r.end_ns - r.start_ns)[calls], minlength=len(run.strings))
-    count = np.bincount(names, minlength=len(run.strings))
+    rows = np.flatnonzero(witness.calls)
+    took = scope.rest.within(r.start_ns[rows] - origin, r.end_ns[rows] - origin)
+    rows, took = rows[took > 0], took[took > 0]
+    total = np.bincount(r.name[rows], took, minlength=len(run.strings))
+    count = np.bincount(r.name[rows], minlength=len(run.strings))
     order = np.lexsort((np.arange(len(total)), -total))[:_TOP_CALLS]
     return tuple(HostCall(run.strings[i], int(count[i]), int(total[i])) for i in order if count[i])
 
 
-def _judge(dag: DagFinding, share: dict[str, float], calls: tuple[HostCall, ...]) -> RunVerdict:
-    rules = rule_set().run
-    on_path = max(dag.path_operations, 1)
-    operations = max(sum(k.dispatches for k in dag.kernels), 1)
-    overhead = share["launch_gaps"] + share["host"] + share["synchronisation"]
-    overhead_us = overhead * dag.makespan_ns / operations / 1e3
-    syncs = next((e.on_path for e in dag.edges if e.kind == "HOST_SYNC"), 0)
-    label = _label(share, overhead_us, syncs, on_path, operations)
-    text = rules.texts[label]
-    idle = 1 - dag.device.busy_ns / dag.makespan_ns
-    evidence = [
-        f"{_percent(share['kernels'])} of the run's critical path is kernels; kernels run "
-        f"{_percent(dag.device.kernel_busy_ns / dag.makespan_ns)} of the time, and the device is "
-        f"idle {_percent(idle)}"
-    ]
-    if label == "kernel_bound":
-        rest = {words: share[name] for name, _, words in PARTS if name != "kernels"}
-        largest = max(rest, key=lambda words: rest[words])
-        if rest[largest] >= 0.01:
-            evidence.append(f"the next largest part: {largest}, {_percent(rest[largest])}")
-    elif label == "copy_bound":
-        evidence.append(
-            f"copies take {_percent(share['copies'])} of the critical path, "
-            f"{dag.device.copy_sum_ns / 1e6:.4g} ms in all"
-        )
-    elif label == "device_idle":
-        evidence.append(f"{_percent(share['unexplained'])} of the path has no recorded cause")
-    else:
-        took = (dag.device.kernel_sum_ns + dag.device.copy_sum_ns) / operations / 1e3
-        evidence.append(
-            f"{operations:,} operations of {took:.3g} us on average, and {overhead_us:.3g} us for "
-            f"each on the host: host code {_percent(share['host'])}, launch gaps "
-            f"{_percent(share['launch_gaps'])}, synchronisation "
-            f"{_percent(share['synchronisation'])} of the path"
-        )
-        if label == "synchronisation_bound":
-            evidence.append(f"the path passes {syncs:,} waits for {on_path:,} operations")
-        operators = [o for o in dag.host_operators if o.share >= 0.01][:3]
-        if operators:
-            shown = ", ".join(f"{o.name} {_percent(o.share)}" for o in operators)
-            evidence.append(f"the host's time on the path by operator, callees aside: {shown}")
-        if calls:
-            shown = ", ".join(
-                f"{c.name} {c.total_ns / 1e6:.3g} ms in {c.calls:,}" for c in calls[:3]
-            )
-            evidence.append(f"the host calls that took longest: {shown}")
-    short = label != "kernel_bound" and operations < rules.steady_operations
-    if short:
-        evidence.append(
-            f"the run has only {operations:,} operations: what it pays once is most of it, and a "
-            "longer run may look different"
-        )
-    missing = []
-    if dag.scope == "device-only":
-        missing.append("host calls: without them (rocprofv3 --hip-trace) gaps have no known cause")
-    coverage = dag.coverage or 0.0
-    largest_share = max(share.values())
-    confidence: Confidence = "high"
-    if coverage < rules.sure_coverage or largest_share < rules.sure_share:
-        confidence = "medium"
-    if short or (coverage < rules.doubtful_coverage and label != "device_idle"):
-        confidence = "low"
-    return RunVerdict(
-        label, confidence, text.meaning, tuple(evidence), text.next_steps, tuple(missing)
+def _overhead(anatomy: Anatomy, scope: Phases, judged: Stretch) -> Overhead:
+    """What the verdict needs of the gaps and the path, in the part it speaks of."""
+    gaps = anatomy.gaps
+    inside = scope.within_rest(gaps.low)
+    copies = np.zeros(len(gaps.low), np.int64)
+    copying = gaps.cause == 0
+    np.add.at(copies, gaps.of[copying], gaps.length[copying])
+    idle = np.sort((gaps.high - gaps.low - copies)[inside])[::-1]
+    on_path = scope.within_rest(anatomy.path_start)
+    kernels = int(anatomy.path_ns[on_path & anatomy.path_kernel].sum())
+    idle = idle[idle > 0]
+    few = min(int(rule_set().run.few_stalls), len(idle))
+    return Overhead(
+        idle=tuple(idle[:few].tolist()),
+        rest_median_ns=tuple(
+            float(np.median(idle[n:])) if len(idle) > n else 0.0 for n in range(1, few + 1)
+        ),
+        idle_ns=int(idle.sum()),
+        collective_share=_alone(anatomy, scope) / judged.ns if judged.ns else 0.0,
+        path_kernel_share=kernels / judged.ns if judged.ns else 0.0,
+        path_operations=int((on_path & anatomy.path_operation).sum()),
+        path_waits=int((on_path & anatomy.path_wait).sum()),
     )
 
 
-def _label(
-    share: dict[str, float], overhead_us: float, syncs: int, on_path: int, operations: int
-) -> RunLabel:
-    rules = rule_set().run
-    if share["kernels"] >= rules.kernel_share:
-        return "kernel_bound"
-    rest = {name: value for name, value in share.items() if name != "kernels"}
-    largest = max(rest, key=lambda name: rest[name])
-    if largest == "copies":
-        return "copy_bound"
-    if largest == "unexplained":
-        return "device_idle"
-    waits_each_time = (
-        on_path >= rules.few_operations and syncs >= rules.sync_per_operation * on_path
-    )
-    if largest == "synchronisation" or (largest == "launch_gaps" and waits_each_time):
-        return "synchronisation_bound"
-    if largest == "host" and (operations < rules.few_operations or overhead_us >= rules.host_us):
-        return "host_bound"
-    return "launch_bound"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
+def _alone(anatomy: Anatomy, scope: Phases) -> int:
+    """How long kernels of collectives run and no others, in the part judged."""
+    ops, low, high = anatomy.ops, scope.rest.start, scope.rest.end
+    collective = np.array([kernel_class(name) == "collective" for name in ops.names])
+    if not collective.any():
+        return 0
+    rows = np.flatnonzero(~ops.is_copy & ~collective[ops.name])
+    others = Union.of(ops.start[rows], ops.end[rows])
+    return int((anatomy.gaps.running.within(low, high) - others.within(low, high)).sum())

@@ -118,7 +118,7 @@ def _parts(profile: ProfileDocument) -> list[tuple[str, float, float, str]]:
     return [
         (part.words, part.ms, part.share, PARTS.get(part.name, page.OTHER))
         for part in where.parts
-        if part.ms
+        if part.ms and part.share
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from rich import box
 from rich.console import Group, JustifyMethod, RenderableType
@@ -11,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rocm_perf_lab.analyze.memory_levels import WORDS
+from rocm_perf_lab.analyze.phases import PhaseKind
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.gain import gain_line
 from rocm_perf_lab.report.modelled_error import modelled_error
@@ -19,6 +21,7 @@ from rocm_perf_lab.report.thread_trace import thread_trace_line
 from rocm_perf_lab.report.units import milliseconds, percent, rate, spread, value_with_unit
 from rocm_perf_lab.schema.profile import (
     KernelProfile,
+    OneTimeStretch,
     ProfileDocument,
     RooflineSummary,
     Stability,
@@ -27,6 +30,7 @@ from rocm_perf_lab.schema.profile import (
 
 MOST_KERNELS = 12
 MOST_OPERATORS = 8
+MOST_ONE_TIME = 3
 _LEAST_NAME = 16
 _NARROW = 60  # columns
 
@@ -47,7 +51,9 @@ LIMIT_WORDS = {
     "copy_bound": "copies",
     "synchronisation_bound": "synchronisation",
     "host_bound": "host code",
-    "device_idle": "an idle device; the trace does not say why",
+    "stall_bound": "long stalls",
+    "start_up_bound": "start-up",
+    "device_idle": "an idle device; the recording does not say why",
     "unknown": "unknown",
 }
 _PIPES = {
@@ -67,6 +73,7 @@ def summary(profile: ProfileDocument, width: int = 80, details: bool = False) ->
     own_verdict = run is not None and run.verdict.bottleneck != "kernel_bound"
     if run is not None and own_verdict:
         parts.append(_bullets("Why the run", run.verdict.evidence))
+        parts.append(_bullets("Not known of the run", run.verdict.missing))
         parts.append(_bullets("Next", run.verdict.next_steps))
         parts.append(Text())
     parts.append(_grid(_kernel_facts(profile)))
@@ -196,18 +203,56 @@ def _run_facts(profile: ProfileDocument) -> list[tuple[str, str]]:
     run = profile.where_the_time_goes
     if run is not None:
         rows.append(("Time goes to", _where(run)))
-        if run.verdict.bottleneck != "kernel_bound":
-            words = LIMIT_WORDS[run.verdict.bottleneck]
-            rows.append(("The run", f"limited by {words} ({run.verdict.confidence} confidence)"))
+        rows += _verdict_rows(run)
     return rows
 
 
+def _verdict_rows(run: WhereTheTimeGoes) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    if run.one_time:
+        rows.append(("Paid once", _paid_once(run)))
+    if run.verdict.bottleneck != "kernel_bound" or run.verdict.scope == "steady":
+        words = LIMIT_WORDS[run.verdict.bottleneck]
+        of = ""
+        if run.verdict.scope == "steady" and run.steady is not None:
+            busy = percent(run.steady.kernel_busy_share)
+            of = f"the {milliseconds(run.steady.makespan_ms)} without that, kernels {busy} of it: "
+        rows.append(("The run", f"{of}limited by {words} ({run.verdict.confidence} confidence)"))
+    return rows
+
+
+def _paid_once(run: WhereTheTimeGoes) -> str:
+    """The whole, then the stretches by kind; of many first launches the longest."""
+    paid = sum(s.ms for s in run.one_time)
+    by_kind: dict[str, list[OneTimeStretch]] = {}
+    for stretch in sorted(run.one_time, key=lambda s: -s.ms):
+        by_kind.setdefault(stretch.kind, []).append(stretch)
+    told = []
+    for kind in get_args(PhaseKind):
+        found = by_kind.get(kind, [])
+        total = milliseconds(sum(s.ms for s in found))
+        if kind == "warm_up" and found:
+            told.append(f"work between and after them: {total}")
+        elif len(found) > MOST_ONE_TIME:
+            longest = "; ".join(s.words for s in found[: MOST_ONE_TIME - 1])
+            what = "first launches" if kind == "first_use" else "stretches of first copies"
+            told.append(f"{len(found)} {what}: {total}, the longest: {longest}")
+        else:
+            told += [s.words for s in found]
+    if run.first_round_ms is not None and run.usual_round_ms is not None:
+        first, usual = milliseconds(run.first_round_ms), milliseconds(run.usual_round_ms)
+        told.append(f"the first round of the work takes {first}, the usual one {usual}")
+    return f"{milliseconds(paid)}, {percent(paid / run.makespan_ms)}: {'; '.join(told)}"
+
+
 def _where(run: WhereTheTimeGoes) -> str:
-    ranked = sorted(run.parts, key=lambda p: -p.share)
-    parts = [f"{p.words} {percent(p.share)}" for p in ranked if p.share >= 0.0005]
-    text = f"{', '.join(parts)} of the {milliseconds(run.makespan_ms)} critical path; kernels run "
-    text += f"{percent(run.kernel_busy_share)} of the time, the device is idle "
-    text += percent(run.device_idle_share)
+    known = [(p.words, p.share) for p in run.parts if p.share is not None]
+    ranked = sorted(known, key=lambda part: -part[1])
+    parts = [f"{words} {percent(share)}" for words, share in ranked if share >= 0.0005]
+    text = f"{', '.join(parts)} of the {milliseconds(run.makespan_ms)} from the first operation to "
+    text += f"the last; the device is idle {percent(run.device_idle_share)}"
+    for part, why in run.reasons.items():
+        text += f"; {part.replace('_', ' ')} not known: {why}"
     if run.runtime_kernel_share is not None and run.runtime_kernel_share >= 0.05:
         text += f"; {percent(run.runtime_kernel_share)} of the kernels' time is the runtime's own"
     if run.collective_share is not None and run.collective_share >= 0.01:

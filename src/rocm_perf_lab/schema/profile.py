@@ -8,7 +8,9 @@ from pydantic import Field
 
 from rocm_perf_lab.analyze.gain import Gain
 from rocm_perf_lab.analyze.kernel_class import KernelClass
+from rocm_perf_lab.analyze.phases import PhaseKind
 from rocm_perf_lab.analyze.rules import RunLabel
+from rocm_perf_lab.analyze.run_verdict import RunScope
 from rocm_perf_lab.schema.common import Document, Model
 from rocm_perf_lab.schema.modelled_error import ModelledError
 from rocm_perf_lab.schema.occupancy import Occupancy
@@ -124,8 +126,8 @@ class TimePart(Model):
         description="kernels, copies, launch_gaps, host, synchronisation or unexplained"
     )
     words: str
-    ms: float
-    share: float = Field(description="of the makespan; the parts add up to 1")
+    ms: float | None = Field(description="null: not recorded, see reasons")
+    share: float | None = Field(description="of the whole; those that are known add up to 1")
 
 
 class HostCall(Model):
@@ -134,29 +136,77 @@ class HostCall(Model):
     total_ms: float
 
 
+class Gap(Model):
+    """A stretch without a kernel, and what the host did in it as far as it was recorded."""
+
+    start_ms: float = Field(description="after the run's first operation")
+    ms: float
+    cause: str = Field(description="the largest part of it: copies, host, launch, sync, ...")
+    ended_by: str | None = Field(description="the kernel that ended it")
+    call: str | None = Field(description="the runtime call that fills half of it or more")
+    calls: int = Field(description="how many of that call")
+    operator: str | None = Field(
+        description="the framework's operator that ran, or its module, or an annotated range"
+    )
+    frame: str | None = Field(description="the innermost Python function that ran")
+    own_frame: str | None = Field(
+        description="the innermost that belongs to neither Python nor the framework"
+    )
+
+
+class OneTimeStretch(Model):
+    """A part of the run that is paid once."""
+
+    kind: PhaseKind
+    words: str
+    start_ms: float = Field(description="after the run's first operation")
+    ms: float
+    share: float = Field(description="of the run")
+    copies_ms: float
+    gap: Gap | None
+
+
 class RunVerdict(Model):
     """What limits the run itself; kernel_bound: its kernels."""
 
     bottleneck: RunLabel
     confidence: str
+    scope: RunScope = Field(
+        default="run", description="what it speaks of: the run, or what is left without one_time"
+    )
     meaning: str
     evidence: list[str]
     next_steps: list[str]
     missing: list[str]
 
 
-class WhereTheTimeGoes(Model):
-    """One run from its first to its last device operation, along its critical path."""
+class PartOfRun(Model):
+    """The run, or what is left of it; times are from its first to its last device operation."""
 
     makespan_ms: float
     parts: list[TimePart]
     kernel_busy_share: float = Field(description="of the makespan, a kernel running")
     device_idle_share: float = Field(description="of the makespan, neither kernel nor copy running")
+    host_calls: list[HostCall] = Field(description="inside it, those that took longest in all")
+    gaps: list[Gap] = Field(default=[], description="inside it, the longest without a kernel")
+
+
+class WhereTheTimeGoes(PartOfRun):
+    """One run from its first to its last device operation: what the device did or waited for."""
+
     runtime_kernel_share: float | None = Field(
         description="of the kernels' time, that of the runtime's own (__amd_rocclr_*)"
     )
     collective_share: float | None = Field(description="of the kernels' time, that of collectives")
-    host_calls: list[HostCall] = Field(description="those that took longest in all")
+    one_time: list[OneTimeStretch] = Field(default=[], description="what is paid once, by time")
+    first_round_ms: float | None = Field(
+        default=None, description="where the first round of the work takes far longer than others"
+    )
+    usual_round_ms: float | None = None
+    steady: PartOfRun | None = Field(
+        default=None, description="the run without that; null where nothing or too little is left"
+    )
+    reasons: dict[str, str] = Field(default={}, description="part -> why it is not known")
     verdict: RunVerdict
 
 

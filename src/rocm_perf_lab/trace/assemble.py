@@ -20,6 +20,7 @@ from rocm_perf_lab.trace.trace import (
     Counter,
     Dispatches,
     FloatColumn,
+    Frames,
     IndexColumn,
     IntColumn,
     KernelSymbol,
@@ -71,7 +72,8 @@ class Raw:
     regions: Columns
     measured: Measured = field(default_factory=Measured)
     virtual: bool = False
-    operators: Operators | None = None
+    operators: Operators | None = None  # its threads as recorded, as those of frames
+    frames: Frames | None = None
     allocated_bytes: int | None = None
     detailed: Mapping[str, float] = field(default_factory=dict)
     sampling_error: Mapping[str, float] = field(default_factory=dict)
@@ -93,9 +95,18 @@ def assemble(raw: Raw) -> Trace:
     dispatches["stream"], copies["stream"] = dense(
         (t["process"], t["stream"]) for t in (dispatches, copies)
     )
-    dispatches["thread"], copies["thread"], regions["thread"] = dense(
-        (t["process"], t["thread"]) for t in (dispatches, copies, regions)
+    operators, frames = raw.operators, raw.frames
+    nested = [t for t in (operators, frames) if t is not None]
+    dispatches["thread"], copies["thread"], regions["thread"], *threads = dense(
+        [
+            *((t["process"], t["thread"]) for t in (dispatches, copies, regions)),
+            *((t.process.astype(np.int64), t.thread) for t in nested),
+        ]
     )
+    if operators is not None:
+        operators = replace(operators, thread=threads[0])
+    if frames is not None:
+        frames = replace(frames, thread=threads[-1])
     (dispatches["queue"],) = dense([(dispatches["process"], dispatches["queue"])])
 
     order = _order(dispatches, "start_ns", "end_ns", "process", "dispatch_id")
@@ -147,7 +158,8 @@ def assemble(raw: Raw) -> Trace:
         ),
         counters=counters,
         virtual=raw.virtual,
-        operators=raw.operators,
+        operators=operators,
+        frames=frames,
         allocated_bytes=raw.allocated_bytes,
         detailed=dict(raw.detailed),
         sampling_error=dict(raw.sampling_error),

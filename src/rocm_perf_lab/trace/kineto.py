@@ -21,6 +21,7 @@ from rocm_perf_lab.trace.columns import MISSING, as_integer, as_real, ordinary_t
 from rocm_perf_lab.trace.describe import kernel_name, number
 from rocm_perf_lab.trace.kineto_agent import agent_of
 from rocm_perf_lab.trace.trace import (
+    Frames,
     IntColumn,
     KernelSymbol,
     Operators,
@@ -36,7 +37,7 @@ _KERNEL = frozenset({"kernel"})
 _COPY = frozenset({"gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 _CALL = frozenset({"cuda_runtime", "hip_runtime", "cuda_driver", "hip_driver", "runtime"})
 _OPERATOR = frozenset({"cpu_op", "operator"})
-_TRACED = _KERNEL | _COPY | _CALL | _OPERATOR
+_FRAME = frozenset({"python_function", "user_annotation"})
 CATEGORY = "HIP_RUNTIME_API"
 # These give the grid in work-items; every other launch in workgroups.
 _IN_ITEMS = frozenset({"hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel"})
@@ -74,6 +75,7 @@ class _Events:
     copies: list[Object] = field(default_factory=list)
     calls: list[Object] = field(default_factory=list)
     operators: list[Object] = field(default_factory=list)
+    frames: list[Object] = field(default_factory=list)
     peak_bytes: int = 0
 
 
@@ -84,6 +86,7 @@ def _sort_out(events: list[Any]) -> _Events:
         **dict.fromkeys(_COPY, found.copies),
         **dict.fromkeys(_CALL, found.calls),
         **dict.fromkeys(_OPERATOR, found.operators),
+        **dict.fromkeys(_FRAME, found.frames),
     }
     for event in events:
         if not isinstance(event, dict):
@@ -106,6 +109,15 @@ def _trace(events: _Events, facts: Object, path: Path) -> Trace:
     notes = ["A PyTorch profiler trace: it holds no hardware counters and no kernel resources."]
     if not events.calls:
         notes.append("No runtime calls are recorded, so gaps of the device have no known cause.")
+    for table, what in (
+        (events.kernels, "kernels"),
+        (events.copies, "copies"),
+        (events.calls, "runtime calls"),
+        (events.operators, "operators"),
+    ):
+        doubled = _drop_doubled(table)
+        if doubled:
+            notes.append(f"{doubled:,} {what} are recorded twice; each is counted once.")
     devices = sorted({_device(e) for e in (*events.kernels, *events.copies)})
     place = {device: i for i, device in enumerate(devices)}
     called = {_correlation(c): c for c in events.calls}
@@ -141,11 +153,43 @@ def _trace(events: _Events, facts: Object, path: Path) -> Trace:
             regions=_calls(events.calls, streams, strings),
             strings=list(strings),
             operators=_operators(events, called),
+            frames=_frames(events.frames),
             allocated_bytes=events.peak_bytes or None,
             rocm_version=_rocm(facts),
             notes=notes,
         )
     )
+
+
+def _drop_doubled(events: list[Object]) -> int:
+    """Leaves each row once and says how many went: no stream and no thread does the same thing
+    twice at once. What takes no time, and operators that call themselves, have ids."""
+    start, end = _times(events)
+    order = np.lexsort((end, start))
+    same = (np.diff(start[order]) == 0) & (np.diff(end[order]) == 0)
+    if not same.any():
+        return 0
+    suspects = np.zeros(len(events), np.bool_)
+    suspects[order[1:][same]] = suspects[order[:-1][same]] = True
+    seen: set[tuple[object, ...]] = set()
+    kept = []
+    for event, suspect in zip(events, suspects.tolist(), strict=True):
+        if suspect:
+            own = _correlation(event) if not event.get("dur") else MISSING
+            operator = _external(event) if _category(event) in _OPERATOR else MISSING
+            place = (event.get("pid"), event.get("tid"), _device(event), _stream(event))
+            key = (str(event.get("name")), event["ts"], event.get("dur"), *place, own, operator)
+            if key in seen:
+                continue
+            seen.add(key)
+        kept.append(event)
+    dropped = len(events) - len(kept)
+    events[:] = kept
+    return dropped
+
+
+def _category(event: Object) -> str:
+    return str(event.get("cat")).lower()
 
 
 class _Numbers(dict[str, int]):
@@ -270,6 +314,23 @@ def _operators(events: _Events, called: Mapping[int, Object]) -> Operators | Non
         launch_process=np.zeros(len(links), np.int32),
         launch_correlation=_column(links.keys()),
         launch_operator=np.array(list(links.values()), np.int32),
+    )
+
+
+def _frames(events: list[Object]) -> Frames | None:
+    start, end = _times(events)
+    rows = np.flatnonzero(end > start)
+    if not len(rows):
+        return None
+    names = _Numbers()
+    index = _column(names.of(ordinary_text(e.get("name")) or "") for e in events)
+    return Frames(
+        names=tuple(names),
+        process=np.zeros(len(rows), np.int32),
+        thread=_column(_thread(e) for e in events)[rows],
+        name=index[rows].astype(np.int32),
+        start_ns=start[rows],
+        end_ns=end[rows],
     )
 
 

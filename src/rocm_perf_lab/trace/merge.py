@@ -13,7 +13,9 @@ from rocm_perf_lab.trace.trace import (
     Copies,
     Counter,
     Dispatches,
+    Frames,
     IndexColumn,
+    IntColumn,
     KernelSymbol,
     Operators,
     Process,
@@ -23,6 +25,7 @@ from rocm_perf_lab.trace.trace import (
 )
 
 Table = TypeVar("Table", Dispatches, Copies, Regions)
+Nested = TypeVar("Nested", Operators, Frames)
 
 
 def merge(traces: Sequence[Trace]) -> Trace:
@@ -68,10 +71,9 @@ def merge(traces: Sequence[Trace]) -> Trace:
         dispatches.append(_moved(trace.dispatches, moves))
         copies.append(_moved(trace.copies, moves))
         regions.append(_moved(trace.regions, moves))
-        d, c, r = trace.dispatches, trace.copies, trace.regions
-        queues += _count(d.queue)
-        streams += _count(d.stream, c.stream)
-        threads += _count(d.thread, c.thread, r.thread)
+        queues += _count(trace.dispatches.queue)
+        streams += _count(trace.dispatches.stream, trace.copies.stream)
+        threads += _threads(trace)
 
     merged, order = _joined(dispatches, "start_ns", "end_ns", "process", "dispatch_id")
     notes = [note for trace in traces for note in trace.notes]
@@ -90,6 +92,7 @@ def merge(traces: Sequence[Trace]) -> Trace:
         counters=_counters(traces, order),
         virtual=any(trace.virtual for trace in traces),
         operators=_operators(traces),
+        frames=_frames(traces),
         allocated_bytes=max(
             (t.allocated_bytes for t in traces if t.allocated_bytes is not None), default=None
         ),
@@ -101,33 +104,55 @@ def merge(traces: Sequence[Trace]) -> Trace:
 
 
 def _operators(traces: Sequence[Trace]) -> Operators | None:
-    given = [(t.operators, len(t.processes)) for t in traces]
-    names = sorted({name for found, _ in given if found for name in found.names})
+    parts = _nested(traces, [t.operators for t in traces])
+    rows = 0
+    for i, part in enumerate(parts):
+        parts[i] = replace(part, launch_operator=_shift(rows)(part.launch_operator))
+        rows += len(part)
+    return _together(parts)
+
+
+def _frames(traces: Sequence[Trace]) -> Frames | None:
+    return _together(_nested(traces, [t.frames for t in traces]))
+
+
+def _nested(traces: Sequence[Trace], tables: Sequence[Nested | None]) -> list[Nested]:
+    """Tables of named stretches of threads, with the numbers and names of the whole."""
+    names = sorted({name for found in tables if found is not None for name in found.names})
     place = {name: i for i, name in enumerate(names)}
-    parts: list[Operators] = []
-    processes = rows = 0
-    for found, own in given:
+    parts: list[Nested] = []
+    processes = threads = 0
+    for trace, found in zip(traces, tables, strict=True):
         if found is not None:
             renamed = np.array([place[name] for name in found.names] + [-1], dtype=np.int32)
-            parts.append(
-                replace(
-                    found,
-                    names=(),
-                    process=_shift(processes)(found.process),
-                    name=renamed[found.name],
-                    launch_process=_shift(processes)(found.launch_process),
-                    launch_operator=_shift(rows)(found.launch_operator),
-                )
-            )
-            rows += len(found)
-        processes += own
+            changed: dict[str, Any] = {
+                "names": tuple(names),
+                "process": _shift(processes)(found.process),
+                "thread": np.where(found.thread >= 0, found.thread + threads, -1),
+                "name": renamed[found.name],
+            }
+            if isinstance(found, Operators):
+                changed["launch_process"] = _shift(processes)(found.launch_process)
+            parts.append(replace(found, **changed))
+        processes += len(trace.processes)
+        threads += _threads(trace)
+    return parts
+
+
+def _together(parts: Sequence[Nested]) -> Nested | None:
     if not parts:
         return None
-    columns = [f.name for f in fields(Operators) if f.name != "names"]
-    return Operators(
-        names=tuple(names),
-        **{name: np.concatenate([getattr(p, name) for p in parts]) for name in columns},
-    )
+    columns = [f.name for f in fields(parts[0]) if f.name != "names"]
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(p, name) for p in parts]) for name in columns
+    }
+    return replace(parts[0], **joined)
+
+
+def _threads(trace: Trace) -> int:
+    d, c, r = trace.dispatches, trace.copies, trace.regions
+    nested = [t.thread for t in (trace.operators, trace.frames) if t is not None]
+    return _count(d.thread, c.thread, r.thread, *nested)
 
 
 def _shift(by: int) -> Callable[[IndexColumn], IndexColumn]:
@@ -140,7 +165,7 @@ def _moved(table: Table, moves: dict[str, Callable[[IndexColumn], IndexColumn]])
     return replace(table, **changed)
 
 
-def _count(*columns: IndexColumn) -> int:
+def _count(*columns: IndexColumn | IntColumn) -> int:
     """How many dense numbers the columns use."""
     return max(int(column.max(initial=-1)) for column in columns) + 1
 

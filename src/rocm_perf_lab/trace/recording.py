@@ -5,7 +5,8 @@ The rule, applied to timing traces and counter traces apart:
 1. A trace with counter values is a counter pass: the profiler serialised its dispatches, so its
    times are no evidence. Every other trace is a timing trace.
 2. On one machine, traces whose process windows overlap are processes of one run. So are traces
-   one after the other with the same parent process and different commands: a script's children.
+   one after the other with the same parent process, different commands and their files in one
+   folder: a script's children.
    A CSV table is always a run of its own: it may lack times.
    Everything else on one machine is another run, a repeat if the command is the same.
 3. Clocks of different machines cannot be compared. Machines that recorded equally many runs of
@@ -107,6 +108,11 @@ def _part(trace: Trace) -> _Part:
     )
 
 
+def _folders(part: _Part) -> frozenset[str]:
+    """Where its files lie: what one call of the profiler recorded lies together."""
+    return frozenset(str(source.path.parent) for source in part.trace.sources)
+
+
 def _place(part: _Part, runs: list[list[_Part]], notes: list[str]) -> None:
     """Add a part (they come by start) to the run it belongs to, or start another run."""
     if runs:
@@ -117,7 +123,8 @@ def _place(part: _Part, runs: list[list[_Part]], notes: list[str]) -> None:
             return
         siblings = frozenset().union(*(p.parents for p in last)) & part.parents
         known = frozenset().union(*(p.commands for p in last))
-        if siblings and part.commands and known and not part.commands & known:
+        together = _folders(part) & frozenset().union(*map(_folders, last))
+        if siblings and together and part.commands and known and not part.commands & known:
             notes.append(
                 "Processes that ran one after the other under one parent with different commands "
                 "are taken as one run."

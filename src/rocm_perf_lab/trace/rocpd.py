@@ -33,11 +33,12 @@ REQUIRED = {
     ).split(),
     "info_kernel_symbol": ["id"],
     "info_agent": ["id", "name"],
-    "string": ["id", "string"],
 }
 """Without these no dispatch has a name, a device, a shape and a time: reading ends."""
 
+_NAMES = "names of host calls and kinds of copies, and so what waited, copied or loaded,"
 PARTS = {
+    "string": _NAMES,
     "event": "counters and the links from API calls to kernels",
     "region": "host API calls",
     "arg": "streams and events of API calls",
@@ -95,6 +96,9 @@ def _read_dataset(data: Dataset, path: Path) -> Raw:
         data.integers("event", "id", "category_id", "stack_id"),
     )
     raw_dispatches = _dispatches(dispatches, named, data.notes)
+    copies, calls = _copies(data, named), _calls(data, named)
+    if data.has("string"):
+        _note_nameless(data, copies["kind"], calls["name"])
     measured = _measured(data, dispatches["event_id"], named.events["id"])
     del dispatches  # a run of millions of launches is held once
     flag = metadata.get(VIRTUAL_TAG, "").strip().lower()
@@ -105,8 +109,8 @@ def _read_dataset(data: Dataset, path: Path) -> Raw:
         kernels=named.kernels.items,
         strings=named.strings.items,
         dispatches=raw_dispatches,
-        copies=_copies(data, named),
-        regions=_calls(data, named),
+        copies=copies,
+        regions=calls,
         measured=measured,
         virtual=flag in ("true", "1", "yes"),
         allocated_bytes=_allocated(
@@ -141,6 +145,16 @@ def _dispatches(read: Columns, named: _Named, notes: list[str]) -> Columns:
             for axis in "xyz"
         },
     }
+
+
+def _note_nameless(data: Dataset, *names: IntColumn) -> None:
+    lost = sum(int(np.count_nonzero(column < 0)) for column in names)
+    if lost:
+        count = sum(len(column) for column in names)
+        data.notes.append(
+            f"{lost:,} of {count:,} host calls and copies name a string that is not in "
+            f"{PREFIX}string: their {_NAMES} cannot be known."
+        )
 
 
 def _copies(data: Dataset, named: _Named) -> Columns:
@@ -241,8 +255,8 @@ def _check_tables(data: Dataset, path: Path) -> None:
 def _check_recorded(data: Dataset, dispatches: int, processes: int, path: Path) -> None:
     if dispatches or processes:
         return
-    rest, parameters = data.source("string")
-    if data.file.rows(f"SELECT 1 {rest} LIMIT 1", parameters):
+    rest, parameters = data.source("string") if data.has("string") else ("", ())
+    if rest and data.file.rows(f"SELECT 1 {rest} LIMIT 1", parameters):
         raise BadInput(
             f"{path} holds only strings, no process and no kernel: rocprofv3 aborted writing it.",
             _ARGV_BUG_HINT,

@@ -147,13 +147,28 @@ class Operators:
 
     names: tuple[str, ...]
     process: IndexColumn
-    thread: IntColumn  # as recorded
+    thread: IntColumn  # dense over (process, tid), shared with Regions
     name: IndexColumn  # -> names
     start_ns: IntColumn
     end_ns: IntColumn
     launch_process: IndexColumn  # one row per launch with a known operator
     launch_correlation: IntColumn
     launch_operator: IndexColumn  # -> rows of the columns above
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What the host's program ran, as it names it: Python functions, modules, annotated ranges."""
+
+    names: tuple[str, ...]  # "train.py(12): load"
+    process: IndexColumn
+    thread: IntColumn  # dense over (process, tid), shared with Regions
+    name: IndexColumn  # -> names
+    start_ns: IntColumn
+    end_ns: IntColumn
 
     def __len__(self) -> int:
         return len(self.start_ns)
@@ -185,6 +200,7 @@ class Trace:
     counters: Mapping[str, Counter]  # by counter name, each of len(dispatches)
     virtual: bool = False  # recorded on a virtual GPU: a metadata row says so
     operators: Operators | None = None
+    frames: Frames | None = None
     allocated_bytes: int | None = None  # the most device memory held at once, where recorded
     detailed: Mapping[str, float] = field(default_factory=dict)  # kernel -> part simulated
     # kernel -> standard error of its modelled time from simulating a part, as a share

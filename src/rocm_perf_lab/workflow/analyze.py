@@ -11,6 +11,7 @@ import numpy as np
 from rocm_perf_lab.analyze import counters, graph, runtime, thread_trace
 from rocm_perf_lab.analyze.evidence import analyze_kernels
 from rocm_perf_lab.analyze.operators import operator_times
+from rocm_perf_lab.analyze.programs import one_program
 from rocm_perf_lab.analyze.roofline import RooflineFinding, roofline
 from rocm_perf_lab.analyze.run_time import where_the_time_goes
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
@@ -20,7 +21,6 @@ from rocm_perf_lab.arch.model_roofs import model_roofs
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace import att as att_reader
-from rocm_perf_lab.trace.programs import one_program
 from rocm_perf_lab.trace.recording import Recording, group
 from rocm_perf_lab.trace.trace import Agent, Trace
 from rocm_perf_lab.workflow.documents import Documents, thread_trace_documents, to_documents
@@ -67,7 +67,7 @@ def analyze_files(
         att = att or [path for path in paths if holds_thread_traces(path)]
         tell(f"reading {len(paths)} input{'s' * (len(paths) != 1)}")
         recording = group(read_inputs(paths))
-    one_program(recording.timing_runs)
+    one_program(recording.timing_runs, recording.counter_passes)
     traced = read_att(att, tell, recording, wanted.gpu)
     return analyze_recording(recording, traced, wanted, only_own=asked_for, tell=tell)
 
@@ -175,7 +175,7 @@ def analyze_recording(
         detailed={name: part for t in traces for name, part in t.detailed.items()},
         sampling_error={n: share for t in traces for n, share in t.sampling_error.items()},
         operators=operator_times(run),
-        notes=_notes(traces, recording, times, [*notes, *gpu_notes], serialised),
+        notes=_notes(traces, recording, times, [*notes, *gpu_notes, *dag.heard], serialised),
     )
     return to_documents(findings, made)
 

@@ -16,7 +16,6 @@ from rocm_perf_lab.analyze.representative import doubts
 from rocm_perf_lab.analyze.requested import requested
 from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.rules import rule_set
-from rocm_perf_lab.analyze.run_time import PARTS, RunTime
 from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.analyze.trace_remarks import trace_remarks
@@ -29,6 +28,7 @@ from rocm_perf_lab.schema.occupancy import Occupancy, to_occupancy
 from rocm_perf_lab.trace.trace import Agent
 from rocm_perf_lab.workflow.findings import NOT_RUN, SERIALISED, Findings
 from rocm_perf_lab.workflow.provenance import gpu_name
+from rocm_perf_lab.workflow.run_document import where_document
 
 
 def profile_document(
@@ -75,7 +75,7 @@ def profile_document(
         roofline=dominant.roofline,
         critical_path=dominant.critical_path,
         bottleneck=dominant.bottleneck,
-        where_the_time_goes=_where(findings.run_time) if findings.run_time else None,
+        where_the_time_goes=where_document(findings.run_time) if findings.run_time else None,
         timeline=None if findings.serialised else _timeline(findings.dag),
         thread_trace=shown,
         metrics=roofline.metric_rows(tables.get(main_roof.key, ())) if main_roof else [],
@@ -98,18 +98,6 @@ def _gpu(gpu: Gpu | None, agent: Agent | None, roof: KernelRoofline | None) -> p
         compute_units=gpu.cu_count if gpu else None,
         theoretical_peak_flops=peak.value * 1e9 if peak else None,
         theoretical_peak_type=pipe if peak else None,
-    )
-
-
-def _where(found: RunTime) -> profile.WhereTheTimeGoes:
-    words = {name: text for name, _, text in PARTS}
-    return profile.WhereTheTimeGoes.of(
-        found,
-        makespan_ms=found.makespan_ns / 1e6,
-        parts=[profile.TimePart.of(p, words=words[p.name], ms=p.ns / 1e6) for p in found.parts],
-        device_idle_share=found.idle_share,
-        host_calls=[profile.HostCall.of(c, total_ms=c.total_ns / 1e6) for c in found.host_calls],
-        verdict=profile.RunVerdict.of(found.verdict, bottleneck=found.verdict.label),
     )
 
 

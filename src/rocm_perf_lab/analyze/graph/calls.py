@@ -82,6 +82,7 @@ class Calls:
     null_streams: Ints  # indices of the streams that handle 0 stood for
     blocking: Small  # per stream: 1 waits for the null stream, 0 does not, NONE not known
     thread_silent_since: Ints  # per call: when the thread's previous call of any kind returned
+    region: Ints  # per call: its row of the trace's regions
 
     def __len__(self) -> int:
         return len(self.enter)
@@ -101,6 +102,7 @@ def calls(trace: Trace, ops: Operations) -> Calls:
         per_thread_of[index] = trace.strings[index].endswith(PER_THREAD_SUFFIX)
 
     region_of_op = _match(ops.process, ops.correlation, r.process, r.correlation)
+    region_of_op = np.where(ops.call >= 0, ops.call, region_of_op)
     matters = role_of[r.name] != Role.OTHER
     matters[region_of_op[region_of_op >= 0]] = True
     kept = np.flatnonzero(matters)
@@ -159,6 +161,7 @@ def calls(trace: Trace, ops: Operations) -> Calls:
         null_streams=null_streams,
         blocking=_blocking(roles, r.flags[kept], process, ops),
         thread_silent_since=_silent_since(trace, ops)[kept],
+        region=kept,
     )
 
 

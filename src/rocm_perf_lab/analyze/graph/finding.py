@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rocm_perf_lab.analyze.graph.anatomy import Anatomy
 from rocm_perf_lab.analyze.graph.edges import Ints
 
 WhatIfMethod = Literal["replay", "unchanged", "bound"]
@@ -151,5 +152,7 @@ class DagFinding:
     device: DeviceTime
     reasons: Mapping[str, str]
     notes: tuple[str, ...]
+    heard: tuple[str, ...] = ()  # those of them that concern the recording, not the graph
     host_operators: tuple[HostOperator, ...] = ()  # where operators are recorded, longest first
     timeline: Timeline | None = field(default=None, compare=False)  # a document of its own
+    anatomy: Anatomy | None = field(default=None, compare=False)  # for the run's verdict

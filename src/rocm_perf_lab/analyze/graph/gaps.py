@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import Union
-from rocm_perf_lab.analyze.graph.edges import Confidence, Index, Ints, Kind
+from rocm_perf_lab.analyze.graph.edges import NEVER, ORIGIN, Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.graph import Graph
 from rocm_perf_lab.analyze.graph.operations import Operations
 
 COPIES, HOST, LAUNCH, SYNC, DEPENDENCY, UNKNOWN = (
-    "copies",  # a copy was running
+    "copies",  # a copy was running, or the host was inside the call that makes it
     "host",  # host code between two calls, or inside a call that did not wait
     "launch",  # from the launch call to the kernel's start
     "sync",  # from the end of the awaited work to the return of the call that waited
@@ -21,40 +21,65 @@ COPIES, HOST, LAUNCH, SYNC, DEPENDENCY, UNKNOWN = (
     "unknown",  # no recorded constraint explains it
 )
 CAUSES = (COPIES, HOST, LAUNCH, SYNC, DEPENDENCY, UNKNOWN)
+# Waits behind each other inside one gap; the time before the last of so many is the host's.
+DEEPEST_GAP = 256
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """One row per gap between kernels: its cause, length, and the dispatch that ended it."""
+    """Time without a kernel: stretches, each ended by a dispatch, and the pieces of them."""
 
+    low: Ints  # per gap
+    high: Ints
+    ender: Ints  # the operation that ended it, -1 for what follows the last kernel
+    of: Ints  # per piece: the gap it is of
     cause: Ints  # -> CAUSES
-    length: Ints
-    name: Index  # of the ending dispatch, -1 for the gap after the last
-    kernel_busy_ns: int
-    copy_busy_ns: int
-    busy_ns: int
+    start: Ints
+    end: Ints
+    length: Ints  # without the time a copy ran meanwhile, which is a piece of its own
+    running: Union  # kernels
+    copying: Union
+    busy: Union  # either
+
+    def by_cause(self, which: Ints | slice = slice(None)) -> dict[str, int]:
+        """How long, over these pieces, each cause lasted."""
+        total = np.zeros(len(CAUSES), np.int64)
+        np.add.at(total, self.cause[which], self.length[which])
+        return dict(zip(CAUSES, total.tolist(), strict=True))
 
 
 def split(graph: Graph, edge: Ints, low: Ints, high: Ints) -> Iterator[tuple[str, Ints, Ints]]:
     """Cut each interval that ends where edge's dst begins into (cause, from, to) pieces."""
-    e = graph.edges
+    e, nodes = graph.edges, graph.nodes
     kind, src, dst = e.kind[edge], e.src[edge], e.dst[edge]
     sure = e.confidence[edge] > Confidence.LOW
     # From the anchor's return the host ran; before it, the sync was still coming back.
-    back = np.clip(graph.nodes.start[src], low, high)
-    call = np.clip(np.maximum(graph.nodes.call_enter[dst], back), low, high)
+    back = np.clip(nodes.start[src], low, high)
+    call = np.clip(np.maximum(nodes.call_enter[dst], back), low, high)
     launch = (kind == Kind.HOST_LAUNCH) & sure
     order = (kind == Kind.HOST_ORDER) & sure
     sync = kind == Kind.HOST_SYNC
     device = sure & ~launch & ~order & ~sync
+    # Whatever held the host back, an operation was not to be had before it was asked for, nor
+    # before the call that asked returned.
+    known = nodes.call_enter[dst] > NEVER
+    asked = np.where(known, np.clip(nodes.call_enter[dst], low, high), low)
+    answered = np.where(known, np.clip(nodes.call_leave[dst], asked, high), low)
+    # A blocking copy is its call's from beginning to end: staging and pinning are part of it.
+    copy = nodes.is_copy[dst]
+    own_copy = nodes.is_copy[src] & (nodes.call[src] >= 0) & (nodes.call[src] == nodes.call[dst])
     for cause, where, begin, end in (
         (SYNC, launch, low, back),
         (HOST, launch, back, call),
-        (LAUNCH, launch, call, high),
+        (LAUNCH, launch & ~copy, call, high),
+        (COPIES, launch & copy, call, high),
         (HOST, order, low, high),
-        (SYNC, sync, low, high),
+        (SYNC, sync & ~own_copy, low, high),
+        (COPIES, sync & own_copy, low, high),
         (DEPENDENCY, device, low, high),
-        (UNKNOWN, ~sure, low, high),
+        (HOST, ~sure, low, asked),
+        (LAUNCH, ~sure, asked, answered),
+        (UNKNOWN, ~sure, answered, high),
     ):
         if where.any():
             yield cause, np.where(where, begin, high), np.where(where, end, high)
@@ -66,31 +91,61 @@ def gaps(graph: Graph, ops: Operations) -> Gaps:
     copies = np.flatnonzero(ops.is_copy)
     running = Union.of(ops.start[kernels], end[kernels])
     copying = Union.of(ops.start[copies], end[copies])
-    busy = Union.of(ops.start, end)
     low = np.append(0, running.end)
     high = np.append(running.start, ops.span_ns)
     ender = kernels[running.row]
-    edge = graph.binding[graph.node_of_operation[ender]]
-    name = ops.name[ender]
-
-    causes, lengths, names = [], [], []
-
-    def add(cause: str, length: Ints, of: Index) -> None:
-        kept = length > 0
-        causes.append(np.full(int(kept.sum()), CAUSES.index(cause), np.int64))
-        lengths.append(length[kept])
-        names.append(of[kept])
-
-    add(COPIES, copying.within(low, high), np.append(name, -1))
-    for cause, begin, stop in split(graph, edge, low[:-1], high[:-1]):
-        add(cause, stop - begin - copying.within(begin, stop), name)
-    tail = high[-1:] - low[-1:] - copying.within(low[-1:], high[-1:])
-    add(UNKNOWN, tail, np.array([-1], np.int32))
+    pieces = _Pieces()
+    number = np.arange(len(low))
+    pieces.add(COPIES, number, low, high, copying.within(low, high))
+    if len(ops):
+        # What follows the last kernel ends with the operation that ends last, a copy.
+        until = np.append(ender, np.argmax(end))
+        top = np.append(high[:-1], np.clip(ops.start[until[-1]], low[-1], high[-1]))
+        for cause, which, begin, stop in _chains(graph, graph.node_of_operation[until], low, top):
+            pieces.add(cause, which, begin, stop, stop - begin - copying.within(begin, stop))
     return Gaps(
-        cause=np.concatenate(causes),
-        length=np.concatenate(lengths),
-        name=np.concatenate(names),
-        kernel_busy_ns=running.total,
-        copy_busy_ns=copying.total,
-        busy_ns=busy.total,
+        low=low,
+        high=high,
+        ender=np.append(ender, -1).astype(np.int64),
+        **pieces.columns(),
+        running=running,
+        copying=copying,
+        busy=Union.of(ops.start, end),
     )
+
+
+class _Pieces:
+    def __init__(self) -> None:
+        self._rows: list[tuple[Ints, ...]] = []
+
+    def add(self, cause: str, of: Ints, start: Ints, end: Ints, length: Ints) -> None:
+        kept = length > 0
+        causes = np.full(int(kept.sum()), CAUSES.index(cause), np.int64)
+        self._rows.append((of[kept], causes, start[kept], end[kept], length[kept]))
+
+    def columns(self) -> dict[str, Ints]:
+        columns = zip(*self._rows, strict=True)
+        names = ("of", "cause", "start", "end", "length")
+        return {name: np.concatenate(c) for name, c in zip(names, columns, strict=True)}
+
+
+def _chains(
+    graph: Graph, node: Index, low: Ints, high: Ints
+) -> Iterator[tuple[str, Ints, Ints, Ints]]:
+    """Each gap from its end backwards, by what each node in it waited for: (cause, gap, from,
+    to). What the host did between two waits is told from the waits."""
+    nodes, src_of = graph.nodes, graph.edges.src
+    number = np.arange(len(node))
+    top = high
+    for _ in range(DEEPEST_GAP):
+        if not len(number):
+            return
+        edge = graph.binding[node]
+        src = src_of[edge]
+        floor = np.clip(nodes.start[src] + nodes.duration[src], low, top)
+        for cause, begin, stop in split(graph, edge, floor, top):
+            yield cause, number, begin, stop
+        top = np.clip(nodes.start[src], low, floor)
+        more = np.flatnonzero((top > low) & (src != ORIGIN))
+        number, node, low, top = number[more], src[more], low[more], top[more]
+    yield HOST, number, low, top

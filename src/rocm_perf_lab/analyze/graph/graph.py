@@ -122,12 +122,15 @@ def _constraints(trace: Trace, ops: Operations) -> tuple[Nodes, Index, Edges, in
     is_copy[node_of_op] = ops.is_copy
     enter, leave = np.full((2, len(order)), NEVER, np.int64)
     enter[returns], leave[returns] = host.enter, host.leave
+    call = np.full(len(order), NONE, np.int32)
     if calls is not None:
+        call[returns] = calls.region[host.rows]
         launched = np.flatnonzero(calls.of_operation >= 0)
         launcher = calls.of_operation[launched]
         enter[node_of_op[launched]] = calls.enter[launcher]
         leave[node_of_op[launched]] = calls.leave[launcher]
-    nodes = Nodes(times[order], duration, operation, process, is_copy, enter, leave)
+        call[node_of_op[launched]] = calls.region[launcher]
+    nodes = Nodes(times[order], duration, operation, process, is_copy, enter, leave, call)
 
     on_device = join(between)
     on_device = replace(on_device, src=node_of_op[on_device.src], dst=node_of_op[on_device.dst])

@@ -28,6 +28,10 @@ SILENCE_NS = 50_000
 MANY_THREADS = 16
 # A queue may be full from this many operations on; a launch is slow from this long on.
 FULL_QUEUE, FULL_QUEUE_NS = 64, 10_000
+# A launch that waited for room returns this soon after it was made; clocks may be off a little.
+PROMPT_NS, PROMPT_CLOCK_NS = 5_000, 2_000
+# How many operations a queue holds at least, how many launches show it, and what part of the slow.
+LEAST_DEPTH, FEWEST_WAITS, MOST_OF_THEM = 2, 8, 0.8
 
 
 @dataclass(frozen=True)
@@ -83,22 +87,43 @@ def syncs(ops: Operations, calls: Calls, frontier: Frontier) -> Syncs:
 def _full_queues(ops: Operations, calls: Calls) -> tuple[Ints, Ints]:
     """Launches that waited for room in their queue, with the operation whose end made it.
 
-    A launch far ahead of the device that took much longer than launches do, while an operation
-    of its queue ended.
+    Slow launches while an operation of their queue ended: far ahead of the device, or returning
+    right after that end with as many in flight as other slow launches of the queue, the room that
+    the queue has.
     """
     own = np.flatnonzero((calls.of_operation >= 0) & (ops.queue >= 0))
     call = calls.of_operation[own]
     took = calls.leave[call] - calls.enter[call]
-    slow = took > max(FULL_QUEUE_NS, 3 * np.quantile(took, 0.01) if len(took) else 0)
-    own, call = own[slow], call[slow]
+    usual = 3 * np.quantile(took, 0.01) if len(took) else 0
+    slow = took > FULL_QUEUE_NS
+    own, call, took = own[slow], call[slow], took[slow]
     queue, leave = ops.queue[own], calls.leave[call]
     ended = Timeline.of(ops.queue, ops.end)
     launched = Timeline.of(ops.queue, calls.launch_time)
-    ahead = launched.count_before(queue, calls.launch_time[own]) - ended.count_before(queue, leave)
-    op = ended.last_before(queue, leave)
-    full = (ahead >= FULL_QUEUE) & (op >= 0)
-    full &= ops.start[op] + ops.duration[op] > calls.enter[call]
+    seen = leave + PROMPT_CLOCK_NS
+    ahead = launched.count_before(queue, calls.launch_time[own]) - ended.count_before(queue, seen)
+    op = ended.last_before(queue, seen)
+    inside = (op >= 0) & (ops.end[op] > calls.enter[call])
+    prompt = leave - ops.end[op] <= np.maximum(PROMPT_NS, took // 4)
+    full = (ahead >= FULL_QUEUE) & (took > usual)
+    full |= prompt & _steady_depth(queue, ahead, inside & prompt)
+    full &= inside
     return call[full], op[full]
+
+
+def _steady_depth(queue: Index, ahead: Ints, waited: Bools) -> Bools:
+    """Where nearly all slow launches of a queue seem to have waited with as many in flight."""
+    result = np.zeros(len(queue), np.bool_)
+    for q in np.unique(queue).tolist():
+        mine = queue == q
+        depths = ahead[mine & waited]
+        if len(depths) < FEWEST_WAITS:
+            continue
+        depth = int(np.median(depths))
+        same = mine & waited & (np.abs(ahead - depth) <= 1)
+        if depth >= LEAST_DEPTH and same.sum() >= MOST_OF_THEM * mine.sum():
+            result |= same
+    return result
 
 
 def _covered(ops: Operations, calls: Calls, rows: Ints, among: Ints) -> tuple[Ints, Ints]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rocm_perf_lab.analyze.graph.anatomy import anatomy
+from rocm_perf_lab.analyze.graph.clock import aligned
 from rocm_perf_lab.analyze.graph.columns import stable_order
 from rocm_perf_lab.analyze.graph.edges import Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.finding import (
@@ -18,11 +20,12 @@ from rocm_perf_lab.analyze.graph.finding import (
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, LAUNCH, UNKNOWN, Gaps, gaps
 from rocm_perf_lab.analyze.graph.graph import Graph, build
 from rocm_perf_lab.analyze.graph.operations import Operations, operations
-from rocm_perf_lab.analyze.graph.path import Path, host_intervals, runs, walk
+from rocm_perf_lab.analyze.graph.path import host_intervals, runs, walk
+from rocm_perf_lab.analyze.graph.path_columns import Path
 from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, slack
 from rocm_perf_lab.analyze.graph.timeline import timeline
 from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS, Scenarios, unchanged
-from rocm_perf_lab.analyze.operators import NO_OPERATOR, self_times
+from rocm_perf_lab.analyze.operators import NO_OPERATOR, launched_earlier, self_times
 from rocm_perf_lab.trace.trace import Trace
 
 TOP_OPERATORS = 20
@@ -32,7 +35,9 @@ DEVICE_ONLY = "device-only graph: no host calls were recorded, so gaps have no k
 
 def build_and_solve(run: Trace) -> DagFinding:
     """The dispatch graph of one run and everything dag.json says about it."""
+    run, heard = aligned(run)
     ops = operations(run)
+    heard = (*heard, *_earlier(run), *_unrecorded(run, ops))
     graph = build(run, ops)
     path = walk(graph, critical_path(graph))
     idle = gaps(graph, ops)
@@ -69,9 +74,11 @@ def build_and_solve(run: Trace) -> DagFinding:
         kernels=_kernels(graph, ops, path, slack(solver, span), scenarios, idle, explained),
         device=_device_time(ops, idle),
         reasons=reasons,
-        notes=_notes(run, graph, ops),
+        notes=(*_notes(run, graph, ops), *heard),
+        heard=heard,
         host_operators=_host_operators(run, graph, ops, path),
         timeline=timeline(run, graph, ops, path) if len(ops) else None,
+        anatomy=anatomy(run, graph, ops, path, idle),
     )
 
 
@@ -143,15 +150,13 @@ def _device_time(ops: Operations, idle: Gaps) -> DeviceTime:
     copies = int(ops.duration[ops.is_copy].sum())
     return DeviceTime(
         kernel_sum_ns=kernels,
-        kernel_busy_ns=idle.kernel_busy_ns,
+        kernel_busy_ns=idle.running.total,
         copy_sum_ns=copies,
-        copy_busy_ns=idle.copy_busy_ns,
-        busy_ns=idle.busy_ns,
-        overlap_ns=kernels + copies - idle.busy_ns,
-        idle_ns=ops.span_ns - idle.kernel_busy_ns,
-        idle_by_cause_ns={
-            cause: int(idle.length[idle.cause == i].sum()) for i, cause in enumerate(CAUSES)
-        },
+        copy_busy_ns=idle.copying.total,
+        busy_ns=idle.busy.total,
+        overlap_ns=kernels + copies - idle.busy.total,
+        idle_ns=ops.span_ns - idle.running.total,
+        idle_by_cause_ns=idle.by_cause(),
     )
 
 
@@ -183,8 +188,9 @@ def _kernels(
     path_order = stable_order(ops.name[path_ops])
     path_slices = [0, *np.cumsum(path_count).tolist()]
     gap_table = np.zeros((n, len(CAUSES)), np.int64)
-    ended = idle.name >= 0
-    np.add.at(gap_table, (idle.name[ended], idle.cause[ended]), idle.length[ended])
+    ender = idle.ender[idle.of]
+    ended = ender >= 0
+    np.add.at(gap_table, (ops.name[ender[ended]], idle.cause[ended]), idle.length[ended])
 
     order = np.lexsort((np.arange(n), -total, -path_ns))
     result = []
@@ -237,6 +243,25 @@ def _what_if(
         return "unchanged", unchanged(span)
     replayed = scenarios.replay(name, on_path)
     return ("replay", replayed) if replayed is not None else ("bound", scenarios.bound(on_path))
+
+
+def _earlier(run: Trace) -> tuple[str, ...]:
+    count = sum(int(launched_earlier(run, t).sum()) for t in (run.dispatches, run.copies))
+    if not count:
+        return ()
+    were = f"{count:,} operations were" if count > 1 else "1 operation was"
+    return (
+        f"{were} launched before the recording began: what the host did for them is not in it.",
+    )
+
+
+def _unrecorded(run: Trace, ops: Operations) -> tuple[str, ...]:
+    count = int((ops.call >= 0).sum())
+    if not count:
+        return ()
+    which = "No copies were recorded" if not len(run.copies) else "Some copies were not recorded"
+    calls = f"{count:,} blocking copy calls count" if count > 1 else "1 blocking copy call counts"
+    return (f"{which}: {calls} as copies, from the call to its return.",)
 
 
 def _notes(run: Trace, graph: Graph, ops: Operations) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ class Nodes:
     is_copy: Bools
     call_enter: Ints  # of the call that launched it or returns here, NEVER unknown
     call_leave: Ints
+    call: Index  # that call's row of the trace's regions, NONE unknown
 
     def __len__(self) -> int:
         return len(self.start)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rocm_perf_lab.analyze.graph.columns import NONE
 from rocm_perf_lab.analyze.graph.edges import Bools, Index, Ints
+from rocm_perf_lab.analyze.graph.unrecorded_copies import ONLY_THE_CALL, call_copies
 from rocm_perf_lab.trace.trace import Trace
 
 UNKNOWN = "(unknown kernel)"
@@ -31,6 +32,7 @@ class Operations:
     names: tuple[str, ...]  # kernels first, then kinds of copy
     kernel_names: int  # how many of `names` are kernels
     origin_ns: int
+    call: Ints  # row of the trace's regions, of a copy known only from it; NONE for the rest
 
     def __len__(self) -> int:
         return len(self.start)
@@ -54,15 +56,28 @@ def operations(trace: Trace) -> Operations:
     of_kernel = np.array([*(name_id[k.name] for k in trace.kernels), name_id.get(UNKNOWN, 0)])
     of_kernel = of_kernel.astype(np.int32)
     copy_kinds = np.unique(c.kind)
-    names = (*kernels, *(trace.strings[k] if k >= 0 else "copy" for k in copy_kinds.tolist()))
-    copy_name = len(kernels) + np.searchsorted(copy_kinds, c.kind)
+    told = call_copies(trace)
+    call_kinds, call_kind = np.unique(trace.regions.name[told.region], return_inverse=True)
+    names = (
+        *kernels,
+        *(trace.strings[k] if k >= 0 else "copy" for k in copy_kinds.tolist()),
+        *(f"{trace.strings[k]} {ONLY_THE_CALL}" for k in call_kinds.tolist()),
+    )
+    copy_name = np.append(
+        len(kernels) + np.searchsorted(copy_kinds, c.kind),
+        len(kernels) + len(copy_kinds) + call_kind,
+    )
 
     def both(dispatch: npt.NDArray[Any], copy: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.concatenate([dispatch, copy.astype(dispatch.dtype)])
 
-    start = both(d.start_ns, c.start_ns)
-    end = both(d.end_ns, c.end_ns)
-    if len(c) or np.any(start[1:] < start[:-1]):
+    copy_process = np.append(c.process, trace.regions.process[told.region])
+    copy_stream = np.append(c.stream, told.stream).astype(np.int64)
+    unknown = np.full(len(told.region), NONE)
+    start = both(d.start_ns, np.append(c.start_ns, told.start))
+    end = both(d.end_ns, np.append(c.end_ns, told.end))
+    copies = len(start) - len(d)
+    if copies or np.any(start[1:] < start[:-1]):
         order = np.lexsort((end, start))
     else:
         order = np.arange(len(start))
@@ -75,22 +90,24 @@ def operations(trace: Trace) -> Operations:
     )
     process_agent = np.full(len(trace.processes) + 1, NONE)
     process_agent[d.process] = d.agent
-    copy_agent = np.where(copy_agent >= 0, copy_agent, process_agent[c.process])
-    stream_agent = np.full(int(max(d.stream.max(initial=0), c.stream.max(initial=0))) + 2, NONE)
+    copy_agent = np.append(copy_agent, unknown)
+    copy_agent = np.where(copy_agent >= 0, copy_agent, process_agent[copy_process])
+    stream_agent = np.full(int(max(d.stream.max(initial=0), copy_stream.max(initial=0))) + 2, NONE)
     stream_agent[d.stream] = d.agent
     stream_agent[-1] = NONE
-    copy_agent = np.where(stream_agent[c.stream] >= 0, stream_agent[c.stream], copy_agent)
+    copy_agent = np.where(stream_agent[copy_stream] >= 0, stream_agent[copy_stream], copy_agent)
     return Operations(
         start=start[order] - origin,
         duration=np.maximum(end - start, 0)[order],
-        process=both(d.process, c.process)[order],
-        stream=both(d.stream, c.stream)[order],
-        queue=both(d.queue, np.full(len(c), NONE))[order],
+        process=both(d.process, copy_process)[order],
+        stream=both(d.stream, copy_stream)[order],
+        queue=both(d.queue, np.full(copies, NONE))[order],
         agent=both(d.agent, copy_agent)[order],
-        correlation=both(d.correlation, c.correlation)[order],
+        correlation=both(d.correlation, np.append(c.correlation, unknown))[order],
         is_copy=(order >= len(d)),
         name=both(of_kernel[d.kernel], copy_name)[order],
         names=names,
         kernel_names=len(kernels),
         origin_ns=origin,
+        call=np.concatenate([np.full(len(d) + len(c), NONE), told.region])[order],
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import Union
@@ -12,17 +10,9 @@ from rocm_perf_lab.analyze.graph.finding import PathRun
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, split
 from rocm_perf_lab.analyze.graph.graph import Graph
 from rocm_perf_lab.analyze.graph.operations import Operations
+from rocm_perf_lab.analyze.graph.path_columns import Path
 
 SHOWN_RUNS = 100  # at each end of a path that has more than twice as many
-
-
-@dataclass(frozen=True)
-class Path:
-    nodes: Ints
-    edge: Ints  # the binding edge into each
-    node_ns: Ints  # time the path spends in each: until its end or its successor's start
-    edge_ns: Ints  # time it waits before each
-    waiting: Ints  # (nodes, causes): edge_ns split by cause
 
 
 def walk(graph: Graph, nodes: Ints) -> Path:

@@ -15,7 +15,7 @@ from rocm_perf_lab.analyze.graph.gaps import CAUSES, split
 from rocm_perf_lab.analyze.graph.graph import Graph
 from rocm_perf_lab.analyze.graph.host_lanes import host_calls
 from rocm_perf_lab.analyze.graph.operations import Operations
-from rocm_perf_lab.analyze.graph.path import Path
+from rocm_perf_lab.analyze.graph.path_columns import Path
 from rocm_perf_lab.trace.columns import ranks
 from rocm_perf_lab.trace.trace import Trace
 
