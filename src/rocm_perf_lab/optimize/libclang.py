@@ -94,6 +94,13 @@ def _resource_dir(clang: Sequence[str]) -> str | None:
     return done.stdout.strip() or None
 
 
+# Warnings that are looked at; clang's analysis finds what is used on every path, or on one.
+UNINITIALISED = (
+    "-Wuninitialized", "-Wsometimes-uninitialized", "-Wconditional-uninitialized",
+    "-Wuninitialized-const-reference",
+)  # fmt: skip
+
+
 def arguments(flags: Sequence[str], architecture: str, side: Side) -> list[str]:
     """The compile line of one side, as `rocm-perf hipcc` would write it."""
     command = parse_hipcc(list(flags))
@@ -113,7 +120,8 @@ def arguments(flags: Sequence[str], architecture: str, side: Side) -> list[str]:
         words += [*header_flags(), *compiler.toolchain.host_flags]
     own = command.device_flags if side == "device" else command.host_flags
     skip = re.compile(r"-fopenmp|-march=|-mtune=|-fsanitize|-pg$|--coverage|-g|-fplugin|-Xclang")
-    return [*words, *(f for f in (*command.compile_flags, *own) if not skip.match(f)), "-w"]
+    given = (f for f in (*command.compile_flags, *own) if not skip.match(f))
+    return [*words, *given, "-Wno-everything", *UNINITIALISED]
 
 
 # What stands between a text's includes is parsed once and kept by libclang; the least recently
@@ -182,6 +190,15 @@ def prepare(path: Path, source: str, flags: Sequence[str], architecture: str, si
     """Parse what the file includes, for the next calls and for processes forked from this one."""
     if (path, tuple(flags), architecture, side) not in _units:
         parse(path, source, flags, architecture, side)
+
+
+def uninitialised(unit: TranslationUnit) -> list[tuple[int, int, str]]:
+    """(offset, line, message) of uses of a variable before it has a value."""
+    return [
+        (d.location.offset, d.location.line, d.spelling)
+        for d in unit.diagnostics
+        if d.option in UNINITIALISED
+    ]
 
 
 def errors(unit: TranslationUnit) -> list[str]:

@@ -97,6 +97,7 @@ def view(
         others=tuple(_fingerprint(c) for c in declared if c != kernel),
         signature=tuple(_signature(kernel)),
         items=(
+            *_uninitialised(unit, inside),
             *_items(kernel),
             *(Item(*found) for found in pointer_guard.items(body, source.encode())),
             *_macros(unit, path, source, *inside),
@@ -135,6 +136,13 @@ def _signature(kernel: Cursor) -> Iterator[str]:
             yield f"{kind} {_plain(child.type.spelling)} {child.spelling}"
         elif kind.endswith("_ATTR") and kind != "UNEXPOSED_ATTR":  # launch bounds: by tokens
             yield kind
+
+
+def _uninitialised(unit: TranslationUnit, inside: tuple[int, int]) -> Iterator[Item]:
+    """A value that nobody gave may be right here by accident, and is another elsewhere."""
+    for offset, line, message in libclang.uninitialised(unit):
+        if inside[0] <= offset < inside[1]:
+            yield Item(("kind", "uninitialised"), "uninitialised", message, line)
 
 
 def _items(kernel: Cursor) -> Iterator[Item]:
