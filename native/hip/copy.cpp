@@ -80,9 +80,13 @@ hsa_agent_t agent_of(const void* address) {
 
 bool pageable(const void* address) { return !memory_map().find(address); }
 
-// To pageable memory the host copies too, from a buffer of the runtime's.
+// Between pageable memory and a device the host copies too, from or to a buffer of the runtime's: before the
+// device's part, or after it.
+void fill_stage(const void* from, const void* to, size_t bytes) {
+  if (time_is_modelled() && pageable(from) && device_of(to)) hsa_rocm_perf_staged(bytes, 0);
+}
 void read_stage(const void* from, const void* to, size_t bytes) {
-  if (time_is_modelled() && pageable(to) && device_of(from)) hsa_rocm_perf_read_stage(bytes);
+  if (time_is_modelled() && pageable(to) && device_of(from)) hsa_rocm_perf_staged(bytes, 1);
 }
 
 hipError_t submit_linear(Stream& stream, const CopyRequest& request, Blocking blocking) {
@@ -93,6 +97,7 @@ hipError_t submit_linear(Stream& stream, const CopyRequest& request, Blocking bl
   // ROCm's host does not wait for copies within a device, which only a clock shows.
   if (time_is_modelled() && device_of(from) && device_of(request.to.base)) wait_for_it = false;
   CompletionRef done;
+  fill_stage(from, request.to.base, size);
   {
     std::lock_guard lock(stream.device.mutex);
     // Pageable sources may change as soon as the call returns: small ones are copied aside first.
@@ -128,6 +133,7 @@ hipError_t submit_rect(Stream& stream, const CopyRequest& request, Blocking bloc
   auto direction = to_device ? (from_device ? hsaDeviceToDevice : hsaHostToDevice) : hsaDeviceToHost;
   const size_t size = request.width * request.height * request.depth;
   CompletionRef done;
+  fill_stage(request.from.base, request.to.base, size);
   {
     std::lock_guard lock(stream.device.mutex);
     hipError_t status = stream.copy_rect(to, zero, from, zero, range, direction);

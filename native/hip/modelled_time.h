@@ -15,7 +15,7 @@ __attribute__((weak)) void hsa_rocm_perf_host_work_done(uint64_t submitted_ns, u
                                                         const hsa_signal_t* waits, uint64_t copied_bytes,
                                                         hsa_signal_t completion);
 __attribute__((weak)) void hsa_rocm_perf_host_copied(uint64_t bytes);
-__attribute__((weak)) void hsa_rocm_perf_read_stage(uint64_t bytes);
+__attribute__((weak)) void hsa_rocm_perf_staged(uint64_t bytes, int to_host);
 __attribute__((weak)) void hsa_rocm_perf_is_managed(const void* base);
 }
 

@@ -196,10 +196,12 @@ extern "C" void hsa_rocm_perf_host_copied(uint64_t bytes) {
   using namespace device_clock;
   if (modelled()) advance(own() + host_work_ns(bytes));
 }
-extern "C" void hsa_rocm_perf_read_stage(uint64_t bytes) {
+extern "C" void hsa_rocm_perf_staged(uint64_t bytes, int to_host) {
   using namespace device_clock;
-  if (modelled() && bytes <= cost::staged_bytes)
-    advance(own() + cost::stage_out_ns + 1000 * bytes / cost::stage_out_bytes_per_us);
+  if (!modelled() || bytes > cost::staged_bytes) return;
+  const uint64_t in_ns = 1000 * bytes / cost::stage_in_bytes_per_us,
+                 out_ns = cost::stage_out_ns + 1000 * bytes / cost::stage_out_bytes_per_us;
+  advance(own() + (to_host ? out_ns : in_ns));
 }
 
 extern "C" void hsa_rocm_perf_modelled_time(int on) { device_clock::asked = on != 0; }

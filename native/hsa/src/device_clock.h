@@ -52,7 +52,7 @@ extern "C" __attribute__((visibility("default"))) uint64_t hsa_rocm_perf_host_wo
 extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_host_work_done(
     uint64_t submitted_ns, uint32_t count, const hsa_signal_t* waits, uint64_t copied_bytes, hsa_signal_t completion);
 extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_host_copied(uint64_t bytes);
-// A copy to pageable memory, which goes by way of a buffer of the runtime's: what reading that takes.
-extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_read_stage(uint64_t bytes);
+// Pageable memory that goes by way of a buffer of the runtime's: what filling or reading it takes.
+extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_staged(uint64_t bytes, int to_host);
 // The caches of every device as after enough other traffic: cold.
 extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_forget_caches(void);

@@ -120,7 +120,7 @@ def around_sweep_ns(row: Row, costs: Costs) -> int:
     copy = costs.of("hipMemcpyAsync")
     return (
         costs.from_event_ns(copy)
-        + 2 * costs.copy_ns("H2D", 4 * row.elements)
+        + 2 * (costs.staged_ns("H2D", 4 * row.elements) + costs.copy_ns("H2D", 4 * row.elements))
         + costs.after_wait_ns(copy)
         + costs.after_wait_ns(costs.launch_ns)
         + costs.after_wait_ns(costs.of("hipEventRecord"))

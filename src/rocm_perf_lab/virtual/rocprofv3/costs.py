@@ -25,6 +25,7 @@ class Costs:
     packet_ns: int
     host_function_ns: int
     staged_bytes: int  # pageable memory up to this goes by way of a buffer of the runtime's
+    stage_in_bytes_per_us: int
     stage_out_bytes_per_us: int
     stage_out_ns: int
     memory_ns: int
@@ -51,9 +52,11 @@ class Costs:
         return host.get(way, self.copy_start_ns) + round(size / self.copy_bytes_per_ns[way])
 
     def staged_ns(self, way: str, size: int) -> int:
-        """What the host takes to read the buffer that pageable memory goes through."""
-        if way != "D2H" or size > self.staged_bytes:
+        """What the host takes to fill or to read the buffer that pageable memory goes through."""
+        if size > self.staged_bytes or way not in ("H2D", "D2H"):
             return 0
+        if way == "H2D":
+            return round(1000 * size / self.stage_in_bytes_per_us)
         return self.stage_out_ns + round(1000 * size / self.stage_out_bytes_per_us)
 
     def after_wait_ns(self, call_ns: int) -> int:

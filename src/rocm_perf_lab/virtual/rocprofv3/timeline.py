@@ -239,6 +239,10 @@ class _Simulation:
         gpu = max(transfer.source_agent, transfer.target_agent)
         stream = self.streams.of_work(transfer.correlation, gpu, transfer.stream, thread)
         way = direction(transfer, self.gpus)
+        on_host = transfer.source if way == "H2D" else transfer.target
+        staged = 0 if self._is_pinned(on_host) else self.costs.staged_ns(way, transfer.size)
+        if way == "H2D":
+            thread.clock += staged
         ready = self.streams.ready(stream, thread.clock + self.costs.submit_to_start_ns)
         start = max(ready, self.engines.get((way, gpu), 0))
         end = start + self.costs.copy_ns(way, transfer.size)
@@ -247,8 +251,8 @@ class _Simulation:
         call = next((c for c, _ in thread.stack if c.correlation == transfer.correlation), None)
         if call is not None and self._blocks(call, transfer, way):
             self._wait(thread, end)
-            if not self._is_pinned(transfer.target):
-                thread.wait_until += self.costs.staged_ns(way, transfer.size)
+            if way == "D2H":
+                thread.wait_until += staged
 
     def _blocks(self, call: Call, transfer: Transfer, way: str) -> bool:
         if "Async" not in call.name and call.name.startswith("hipMemcpy"):
