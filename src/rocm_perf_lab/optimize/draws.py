@@ -233,9 +233,10 @@ def other_float(rng: Rng, value: float) -> float:
     return float(rng.uniform(-1, 1)) if value == 0 else value * float(rng.uniform(0.5, 2.0))
 
 
-def larger(value: int, size: int) -> tuple[int, ...]:
-    """One more, where the argument's `size` in bytes holds it."""
-    return (value + 1,) if 1 < value < (1 << (8 * size - 1)) - 1 else ()
+def larger(value: int, most: int, size: int) -> tuple[int, ...]:
+    """One more than the `most` the program used, and than this, where `size` bytes hold it."""
+    limit = 1 << (8 * size - 1)
+    return tuple(dict.fromkeys(v + 1 for v in (most, value) if 1 < v < limit - 1))
 
 
 def smaller(value: int) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize import launches as sample
 from rocm_perf_lab.optimize import promises, result_check
 from rocm_perf_lab.optimize.build import Built
+from rocm_perf_lab.optimize.input_sets import Most
 from rocm_perf_lab.optimize.kernel_source import base_name
 from rocm_perf_lab.optimize.launches import Feature, features, short
 from rocm_perf_lab.optimize.layout import Debug, no_debug
@@ -45,18 +46,18 @@ class Compared:
     opening: Callable[[int], ReplaySession]
     debug: Debug = no_debug
     orders: bool = False  # whether other orders of workgroups and waves are tried on it
-    grown: bool = False  # its buffers have room for larger sizes, which alone are tried
+    grown: Most | None = None  # its buffers have room for more than that, which alone is tried
 
     @property
     def name(self) -> str:
-        more = ", larger" if self.grown else ""
+        more = ", larger" if self.grown is not None else ""
         return f"launch {self.launch.index} of {short(self.launch.symbol)}{more}"
 
     @functools.cached_property
     def plan(self) -> Plan:
         try:
-            if self.grown:
-                return result_check.prepare_larger(self.opening, self.debug)
+            if self.grown is not None:
+                return result_check.prepare_larger(self.opening, self.grown, self.debug)
             return result_check.prepare(self.opening, self.debug, True, self.orders)
         except PerfLabError as error:
             return Plan((), (), blocked=error.message)
@@ -182,7 +183,9 @@ def make_family(
     crowded = most_crowded([each.launch for each in further], main)
     further = [replace(each, orders=at in crowded) for at, each in enumerate(further)]
     if grown is not None:
-        further.append(Compared(main, opens(grown), debug, grown=True))
+        same = [each for each in (*ours, main) if each.symbol == main.symbol]
+        most = sample.most(same, kernels[main.symbol])
+        further.append(Compared(main, opens(grown), debug, grown=most))
     return Family(kernels, Launches(ours, recorded.complete), main, tuple(further), failed)
 
 

@@ -198,17 +198,28 @@ def integer_arguments(scalar: Argument) -> list[tuple[int, bytes]]:
     return [(scalar.offset, v.to_bytes(scalar.type.size, "little")) for v in others]
 
 
-def larger_arguments(scalar: Argument) -> list[tuple[int, bytes]]:
-    others = draws.larger(int(scalar.value), scalar.type.size)
+@dataclass(frozen=True)
+class Most:
+    """The largest that any launch of the kernel had."""
+
+    grid: tuple[int, int, int] = (0, 0, 0)  # work-items
+    arguments: Mapping[int, int] = field(default_factory=dict)  # by their offset
+
+
+def larger_arguments(scalar: Argument, most: Most) -> list[tuple[int, bytes]]:
+    value = int(scalar.value)
+    used = max(value, most.arguments.get(scalar.offset, value))
+    others = draws.larger(value, used, scalar.type.size)
     return [(scalar.offset, v.to_bytes(scalar.type.size, "little")) for v in others]
 
 
-def more_workgroups(capture: Capture) -> tuple[int, int, int]:
+def more_workgroups(capture: Capture, most: Most) -> tuple[int, int, int]:
     """One more each way that the launch goes."""
     dispatch = capture.dispatch
     grown = [
-        grid + (block if axis < dispatch.dimensions else 0)
-        for axis, (grid, block) in enumerate(zip(dispatch.grid, dispatch.workgroup, strict=True))
+        max(dispatch.grid[axis], most.grid[axis] // block * block)
+        + (block if axis < dispatch.dimensions else 0)
+        for axis, block in enumerate(dispatch.workgroup)
     ]
     return grown[0], grown[1], grown[2]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.codeobject.demangle import demangle
 from rocm_perf_lab.codeobject.kernels import Argument, Kernel
+from rocm_perf_lab.optimize.input_sets import Most
 from rocm_perf_lab.replay.launches import Launch
 
 MOST = 16  # captures of one kernel, all instances of its template together
@@ -74,6 +75,21 @@ def scalars(launch: Launch, kernel: Kernel) -> tuple[bytes, ...]:
                 data[at - argument.offset : at - argument.offset + 8] = bytes(8)
         found.append(bytes(data))
     return tuple(found)
+
+
+def most(launches: Iterable[Launch], kernel: Kernel) -> Most:
+    """The largest grid and whole numbers of all launches of one kernel; numbers as they would be
+    read with a sign."""
+    grid, numbers = [0, 0, 0], dict[int, int]()
+    for launch in launches:
+        grid = [max(pair) for pair in zip(grid, launch.grid, strict=True)]
+        for argument in explicit(kernel) if launch.kernarg is not None else ():
+            if argument.kind != "global_buffer" and argument.size in (1, 2, 4, 8):
+                assert launch.kernarg is not None
+                data = launch.kernarg[argument.offset : argument.offset + argument.size]
+                value = int.from_bytes(data, "little", signed=True)
+                numbers[argument.offset] = max(value, numbers.get(argument.offset, value))
+    return Most((grid[0], grid[1], grid[2]), numbers)
 
 
 def shared(found: Sequence[Pointer]) -> list[tuple[Pointer, Pointer]]:

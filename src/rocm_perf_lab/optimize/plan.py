@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from rocm_perf_lab.optimize import draws, input_sets
 from rocm_perf_lab.optimize.agreement import agreement, enter, settled
-from rocm_perf_lab.optimize.input_sets import CAPTURED, POISON, InputSet, Place, Subject
+from rocm_perf_lab.optimize.input_sets import CAPTURED, POISON, InputSet, Most, Place, Subject
 from rocm_perf_lab.optimize.layout import Debug, Layout, no_debug, read_layout
 from rocm_perf_lab.optimize.outcome import Left, against, read_left
 from rocm_perf_lab.optimize.trial import OpenSession, Trial
@@ -86,10 +86,10 @@ def make_plan(
         return maker.plan(brief, orders)
 
 
-def make_larger_plan(open_session: OpenSession, debug: Debug = no_debug) -> Plan:
+def make_larger_plan(open_session: OpenSession, most: Most, debug: Debug = no_debug) -> Plan:
     """On a capture with room for more (optimize/grown.py): sizes that the program did not use."""
     with ExitStack() as stack:
-        return _Maker(open_session, stack, debug).larger_plan()
+        return _Maker(open_session, stack, debug).larger_plan(most)
 
 
 @dataclass
@@ -240,7 +240,7 @@ class _Maker:
 
     # ---- larger sizes
 
-    def larger_plan(self) -> Plan:
+    def larger_plan(self, most: Most) -> Plan:
         first = self.trial(0)
         subject = Subject(read_layout(first.session.capture, self.debug))
         ran = first.session.run([ORIGINAL], compare=False)
@@ -250,21 +250,22 @@ class _Maker:
         good: list[tuple[int, bytes]] = []
         sets: list[InputSet] = []
         for scalar in [s for s in subject.layout.scalars if not s.type.floating][:MAX_SCALARS]:
-            for choice in input_sets.larger_arguments(scalar):
-                if found := self._more(subject, f"argument at {choice[0]} larger", [choice]):
+            for choice in input_sets.larger_arguments(scalar, most):
+                if found := self._more(subject, most, f"argument at {choice[0]} larger", [choice]):
                     good.append(choice)
                     sets.append(found)
-        if len(good) > 1 and (found := self._more(subject, "all sizes larger", good)):
+                    break
+        if len(good) > 1 and (found := self._more(subject, most, "all sizes larger", good)):
             sets.append(found)
         blocked = None if sets else "no size among its arguments can be larger"
         return Plan(tuple(sets), (), {}, blocked, self.run_s, subject)
 
     def _more(
-        self, subject: Subject, name: str, chosen: Sequence[tuple[int, bytes]]
+        self, subject: Subject, most: Most, name: str, chosen: Sequence[tuple[int, bytes]]
     ) -> InputSet | None:
         """With one workgroup more, or as many as before; None: the original does not stand it."""
         inputs = replace(self._of_size(subject, name, chosen), poison=POISON)
-        grid = input_sets.more_workgroups(self.trial(0).session.capture)
+        grid = input_sets.more_workgroups(self.trial(0).session.capture, most)
         for each in (replace(inputs, grid=grid), inputs):
             if self._stands(subject, each) is None and not self._differs_in_order(
                 INTERLEAVINGS[0], subject, each

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize.agreement import SetResult, agreement, enter
+from rocm_perf_lab.optimize.input_sets import Most
 from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.plan import Plan, make_larger_plan, make_plan
 from rocm_perf_lab.optimize.trial import OpenSession, limit_s
@@ -47,9 +48,9 @@ def prepare(
     return make_plan(open_session, debug, brief, orders)
 
 
-def prepare_larger(open_session: OpenSession, debug: Debug = no_debug) -> Plan:
-    """The same for sizes beyond those of the capture, on one that was grown."""
-    return make_larger_plan(open_session, debug)
+def prepare_larger(open_session: OpenSession, most: Most, debug: Debug = no_debug) -> Plan:
+    """The same for sizes beyond those of all launches, on a capture that was grown."""
+    return make_larger_plan(open_session, most, debug)
 
 
 def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:

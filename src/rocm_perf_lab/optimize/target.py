@@ -68,7 +68,7 @@ class Target:
         blocked = [
             f"{each.name} is not compared: {each.plan.blocked}"
             for each in family.further
-            if each.plan.blocked and not each.grown
+            if each.plan.blocked and each.grown is None
         ]
         missing = family.not_compared()
         left = [f"launches seen but not compared: {', '.join(missing)}"] if missing else []

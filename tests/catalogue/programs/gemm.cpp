@@ -9,11 +9,11 @@ __global__ void gemm(const float* a, const float* b, float* c, int rows, int col
 }
 
 int main() {
-  const int rows = 48, columns = 40, depth = 36;
+  const int rows = 150, columns = 40, depth = 36;
   float* a = upload(pattern<float>(rows * depth, 61, 0.125f, -2.0f));
   float* b = upload(pattern<float>(depth * columns, 47, 0.25f, -4.0f));
   float* c = upload(std::vector<float>(rows * columns, 0.0f));
-  gemm<<<dim3(3, 3), dim3(16, 16)>>>(a, b, c, rows, columns, depth, 0.5f);
+  gemm<<<dim3(3, 10), dim3(16, 16)>>>(a, b, c, rows, columns, depth, 0.5f);
   print_sum("gemm", download(c, rows * columns));
   gemm<<<dim3(3, 2), dim3(16, 16)>>>(a, b, c, 21, 35, 30, 1.25f);
   must(hipDeviceSynchronize());
