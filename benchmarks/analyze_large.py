@@ -5,9 +5,9 @@
 For each size a rocpd database is generated: N dispatches on 3 streams and N/2 HIP calls with
 their arguments. In the same run are measured the fastest bare read of the columns an analysis
 needs (every reader installed is tried), our own reader, and `analyze --json` end to end with its
-peak memory. Time is that of the processor, of all threads, so that a busy machine changes little; of
-readers without starting Python, of `analyze` with it. Targets: analyze at most 2.5 times connectorx,
-below 600 MB, and linear in N.
+peak memory. Time is that of the processor, of all threads, so that a busy machine changes little;
+of readers without starting Python, of `analyze` with it. Targets: analyze at most 2.5 times
+connectorx, below 600 MB, and linear in N.
 """
 
 from __future__ import annotations

@@ -127,6 +127,12 @@ def test_smaller_sizes_are_smaller_and_one_divides_as_the_size_did(size: int) ->
         assert found[-1] % power == 0
 
 
+def test_larger_sizes_are_larger_than_in_any_launch_and_fit_their_type() -> None:
+    assert draws.larger(100, 120, 64, 4) == (184, 121, 101)
+    assert draws.larger(100, 100, 64, 1) == (101,)
+    assert draws.larger(1, 9, 64, 4) == draws.larger(0, 9, 64, 4) == ()
+
+
 def test_what_is_no_size_has_no_smaller_one() -> None:
     assert draws.smaller(0) == draws.smaller(-5) == ()
     assert draws.smaller(1) == (0,)

@@ -12,7 +12,6 @@ from typing import Any
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize import code_guard, promises, result_check, static_guard
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
-from rocm_perf_lab.optimize.built_in import built_in
 from rocm_perf_lab.optimize.measure import Measured
 from rocm_perf_lab.optimize.patch import make_patch
 from rocm_perf_lab.optimize.program_guard import check_program, instructions
@@ -179,8 +178,6 @@ class Attempt:
         if reason := family.unchecked(family.changed(self.original, built)):
             return "code_guard", reason
         if reason := promises.bounds_broken(family.launches, family.of(built)):
-            return "promise_guard", reason
-        if reason := built_in(family.launches, family.of(self.original), family.of(built)):
             return "promise_guard", reason
         return None
 

@@ -233,10 +233,12 @@ def other_float(rng: Rng, value: float) -> float:
     return float(rng.uniform(-1, 1)) if value == 0 else value * float(rng.uniform(0.5, 2.0))
 
 
-def larger(value: int, most: int, size: int) -> tuple[int, ...]:
-    """One more than the `most` the program used, and than this, where `size` bytes hold it."""
+def larger(value: int, most: int, workgroup: int, size: int) -> tuple[int, ...]:
+    """More than the `most` the program used, by a workgroup and by one; and than this one by one;
+    as far as `size` bytes hold it."""
     limit = 1 << (8 * size - 1)
-    return tuple(dict.fromkeys(v + 1 for v in (most, value) if 1 < v < limit - 1))
+    wanted = (most + workgroup, most + 1, value + 1)
+    return tuple(dict.fromkeys(v for v in wanted if value > 1 and v < limit))
 
 
 def smaller(value: int) -> tuple[int, ...]:

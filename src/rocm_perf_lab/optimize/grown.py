@@ -1,7 +1,7 @@
-"""A capture whose buffers are twice as large: what a program would have given a larger problem.
+"""A capture whose buffers are four times as large, as a program would give a larger problem.
 
 Sizes beyond the captured ones would lead the original out of its memory. So the memory that the
-arguments point to is described once more elsewhere, with its contents twice over, and the arguments
+arguments point to is described once more elsewhere, its contents four times over, and the arguments
 point there. Nothing is copied: the new description names the same stored bytes.
 """
 
@@ -22,7 +22,8 @@ from rocm_perf_lab.replay.format import (
 )
 from rocm_perf_lab.schema.capture import Dispatch, Extent, MemoryRegions, Region
 
-MOST_BYTES = 256 << 20  # of the memory that is doubled
+TIMES = 4
+MOST_BYTES = 256 << 20  # of the memory that grows
 APART = 1 << 30  # from the captured memory, and from one another
 _ALIGNED = 2 << 20
 _WRITTEN = (MANIFEST, DISPATCH, REGIONS, CODE_OBJECTS, KERNARG)
@@ -40,13 +41,16 @@ def grow(capture: Capture, folder: Path) -> bool:
     for base, region in sorted(moved.items()):
         at = -(-(at + APART) // _ALIGNED) * _ALIGNED
         places[base] = at
-        twice = [*region.before, *(_later(extent, region.size) for extent in region.before)]
+        size = TIMES * region.size
+        often = [
+            _later(extent, again * region.size)
+            for again in range(TIMES)
+            for extent in region.before
+        ]
         larger.append(
-            region.model_copy(
-                update={"base": at, "size": 2 * region.size, "before": twice, "after": []}
-            )
+            region.model_copy(update={"base": at, "size": size, "before": often, "after": []})
         )
-        at += 2 * region.size
+        at += size
     kernarg = bytearray(capture.kernarg)
     for offset, region in pointers:
         word = int.from_bytes(kernarg[offset : offset + 8], "little")

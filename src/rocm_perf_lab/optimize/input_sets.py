@@ -206,10 +206,10 @@ class Most:
     arguments: Mapping[int, int] = field(default_factory=dict)  # by their offset
 
 
-def larger_arguments(scalar: Argument, most: Most) -> list[tuple[int, bytes]]:
+def larger_arguments(capture: Capture, scalar: Argument, most: Most) -> list[tuple[int, bytes]]:
     value = int(scalar.value)
     used = max(value, most.arguments.get(scalar.offset, value))
-    others = draws.larger(value, used, scalar.type.size)
+    others = draws.larger(value, used, max(capture.dispatch.workgroup), scalar.type.size)
     return [(scalar.offset, v.to_bytes(scalar.type.size, "little")) for v in others]
 
 

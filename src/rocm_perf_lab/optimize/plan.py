@@ -242,7 +242,8 @@ class _Maker:
 
     def larger_plan(self, most: Most) -> Plan:
         first = self.trial(0)
-        subject = Subject(read_layout(first.session.capture, self.debug))
+        capture = first.session.capture
+        subject = Subject(read_layout(capture, self.debug))
         ran = first.session.run([ORIGINAL], compare=False)
         self.run_s = first.run_s = ran.wall_s
         written = find_written(first, subject.layout.buffers)
@@ -250,7 +251,7 @@ class _Maker:
         good: list[tuple[int, bytes]] = []
         sets: list[InputSet] = []
         for scalar in [s for s in subject.layout.scalars if not s.type.floating][:MAX_SCALARS]:
-            for choice in input_sets.larger_arguments(scalar, most):
+            for choice in input_sets.larger_arguments(capture, scalar, most):
                 if found := self._more(subject, most, f"argument at {choice[0]} larger", [choice]):
                     good.append(choice)
                     sets.append(found)
