@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import pytest
 
 from rocm_perf_lab.device.toolchain import Toolchain, find_toolchain
 from rocm_perf_lab.errors import MissingTool
+from support import machine
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCES = REPOSITORY / "tests" / "native"
@@ -27,7 +29,11 @@ def programs(
     backend = REPOSITORY / "native" / "build_backend.py"
     command = [sys.executable, str(backend), "--build-dir", str(folder)]
     command += ["-DRPL_NATIVE_TESTS=ON", *options, "--target", target]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
+    # By the compiler that built the libraries: with another, all would be built anew.
+    env = {**os.environ, "PATH": machine.path()}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=1800, env=env
+    )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return folder / "tests"
 
