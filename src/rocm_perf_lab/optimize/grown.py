@@ -8,6 +8,7 @@ point there. Nothing is copied: the new description names the same stored bytes.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -83,7 +84,10 @@ def _write(capture: Capture, folder: Path, larger: Sequence[Region], kernarg: by
     for name in capture.manifest.files:
         if name not in _WRITTEN:
             (folder / name).parent.mkdir(mode=0o700, exist_ok=True)
-            os.link(capture.folder / name, folder / name, follow_symlinks=False)
+            try:
+                os.link(capture.folder / name, folder / name, follow_symlinks=False)
+            except OSError:  # not every file system has links
+                shutil.copyfile(capture.folder / name, folder / name, follow_symlinks=False)
     regions = [r.model_copy(update={"after": []}) for r in capture.regions]
     memory = MemoryRegions(
         regions=sorted([*regions, *larger], key=lambda region: region.base),

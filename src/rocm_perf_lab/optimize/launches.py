@@ -62,7 +62,7 @@ def _words(argument: Argument) -> range:
     return range(first, argument.offset + argument.size - 7, 8)
 
 
-def scalars(launch: Launch, kernel: Kernel) -> tuple[bytes, ...]:
+def _scalars(launch: Launch, kernel: Kernel) -> tuple[bytes, ...]:
     """Of each parameter that is no pointer its bytes, without the pointers in them."""
     assert launch.kernarg is not None
     found = []
@@ -120,7 +120,7 @@ def features(launch: Launch, kernel: Kernel) -> frozenset[Feature]:
     # A null pointer is an alignment of its own.
     aligned = tuple(p.address % ALIGNMENT if p.address else None for p in where)
     found |= {
-        ("scalars", name, scalars(launch, kernel)),
+        ("scalars", name, _scalars(launch, kernel)),
         ("alignment", name, aligned),
         ("aliasing", name, order),
     }
