@@ -117,14 +117,26 @@ def test_edges_are_the_ends_of_all_and_of_rows() -> None:
     assert 50 not in found
 
 
-@given(st.integers(2, 10**6))
-def test_smaller_sizes_are_smaller_and_one_divides_as_the_size_did(size: int) -> None:
-    found = draws.smaller(size)
-    assert all(0 < v < size for v in found)
-    assert size - 1 in found
+@given(st.integers(2, 10**6), st.sampled_from((16, 64, 256, 1024)))
+def test_smaller_sizes_are_smaller_and_one_divides_as_the_size_did(
+    size: int, workgroup: int
+) -> None:
+    found = draws.smaller(size, workgroup)
+    assert all(0 < v < size for v in found.values())
+    assert found["sizes one less"] == size - 1
     power = size & -size
     if power < size:
-        assert found[-1] % power == 0
+        assert found["smaller sizes"] % power == 0
+
+
+@given(st.integers(2, 10**6), st.sampled_from((16, 64, 256, 1024)))
+def test_smaller_sizes_fill_workgroups_and_begin_one(size: int, workgroup: int) -> None:
+    found = draws.smaller(size, workgroup)
+    whole = found.get("sizes of whole workgroups")
+    past = found.get("sizes one past whole workgroups")
+    assert (whole is None) == (size <= workgroup)
+    assert whole is None or (whole % workgroup == 0 and size - whole <= workgroup)
+    assert past is None or past % workgroup == 1
 
 
 def test_larger_sizes_are_larger_than_in_any_launch_and_fit_their_type() -> None:
@@ -134,8 +146,8 @@ def test_larger_sizes_are_larger_than_in_any_launch_and_fit_their_type() -> None
 
 
 def test_what_is_no_size_has_no_smaller_one() -> None:
-    assert draws.smaller(0) == draws.smaller(-5) == ()
-    assert draws.smaller(1) == (0,)
+    assert draws.smaller(0, 64) == draws.smaller(-5, 64) == {}
+    assert draws.smaller(1, 64) == {"sizes one less": 0}
 
 
 def test_a_share_of_the_elements_is_taken_whole_and_one_at_least() -> None:

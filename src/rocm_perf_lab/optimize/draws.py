@@ -241,11 +241,23 @@ def larger(value: int, most: int, workgroup: int, size: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(v for v in wanted if value > 1 and v < limit))
 
 
-def smaller(value: int) -> tuple[int, ...]:
-    """Sizes below a size: one less, and one that the same powers of two divide."""
-    if value <= 1:
-        return (0,) if value == 1 else ()
+def _divided_alike(value: int) -> int:
+    """About three quarters, divided by the same powers of two."""
     even = value & -value  # the largest power of two in it
     step = even if even < value else max(1, value // 4)
-    fewer = max(step, value * 3 // 4 // step * step)
-    return tuple(dict.fromkeys(v for v in (value - 1, fewer) if 0 < v < value))
+    return max(step, value * 3 // 4 // step * step)
+
+
+def smaller(value: int, workgroup: int) -> dict[str, int]:
+    """Sizes below a size, by the names of the sets they make: one less, one that the same powers
+    of two divide, as many whole workgroups as fit below it, and one past those."""
+    if value <= 1:
+        return {"sizes one less": 0} if value == 1 else {}
+    whole = (value - 1) // workgroup * workgroup
+    wanted = {
+        "sizes one less": value - 1,
+        "smaller sizes": _divided_alike(value),
+        "sizes of whole workgroups": whole,
+        "sizes one past whole workgroups": whole + 1 if whole else 0,
+    }
+    return {name: size for name, size in wanted.items() if 0 < size < value}

@@ -191,11 +191,15 @@ def float_arguments(layout: Layout) -> tuple[tuple[int, bytes], ...]:
     return tuple(found)
 
 
-def integer_arguments(scalar: Argument) -> list[tuple[int, bytes]]:
-    """Other values for a whole number among the arguments, each to be tried."""
+def integer_arguments(capture: Capture, scalar: Argument) -> dict[str, tuple[int, bytes]]:
+    """Other values for a whole number among the arguments, each to be tried, by set."""
     value = int(scalar.value)
-    others = (1 - value,) if scalar.boolean and value in (0, 1) else draws.smaller(value)
-    return [(scalar.offset, v.to_bytes(scalar.type.size, "little")) for v in others]
+    others = draws.smaller(value, max(capture.dispatch.workgroup))
+    if scalar.boolean and value in (0, 1):
+        others = {"sizes one less": 1 - value}
+    return {
+        name: (scalar.offset, v.to_bytes(scalar.type.size, "little")) for name, v in others.items()
+    }
 
 
 @dataclass(frozen=True)

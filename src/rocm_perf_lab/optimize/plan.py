@@ -291,21 +291,18 @@ class _Maker:
 
     def _sizes(self, subject: Subject) -> list[InputSet]:
         """All whole numbers among the arguments smaller at once; one by one where that fails."""
-        options: list[list[tuple[int, bytes]]] = []
+        options: dict[str, list[tuple[int, bytes]]] = {}
         whole = [s for s in subject.layout.scalars if not s.type.floating]
         for scalar in whole[:MAX_SCALARS]:
-            good = []
-            for choice in input_sets.integer_arguments(scalar):
+            choices = input_sets.integer_arguments(self.trial(0).session.capture, scalar)
+            for name, choice in choices.items():
                 inputs = self._of_size(subject, "sizes", [choice])
                 if self._stands(subject, inputs) is None:
-                    good.append(choice)
-            if good:
-                options.append(good)
+                    options.setdefault(name, []).append(choice)
         found: list[InputSet] = []
-        for name, which in (("sizes one less", 0), ("smaller sizes", -1)):
-            together = [good[which] for good in options]
+        for name, together in options.items():
             inputs = self._of_size(subject, name, together)
-            if not together or any(inputs.arguments == other.arguments for other in found):
+            if any(inputs.arguments == other.arguments for other in found):
                 continue
             if self._stands(subject, inputs) is None:
                 found.append(inputs)
