@@ -10,7 +10,7 @@ import hashlib
 import os
 import shlex
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from rocm_perf_lab import scratch
 from rocm_perf_lab.codeobject.bundle import device_id, write_bundle
 from rocm_perf_lab.device import toolchain_rdc as rdc
 from rocm_perf_lab.device.device_library import device_libraries
+from rocm_perf_lab.device.host_library import link_environment
 from rocm_perf_lab.device.toolchain import (
     DEFAULT_ARCH,
     Toolchain,
@@ -54,13 +55,13 @@ class Build:
 
     # ---- steps
 
-    def run(self, words: Sequence[str]) -> None:
+    def run(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         if self.command.verbose:
             self.say(" ".join(shlex.quote(word) for word in words))
         if self.command.dry_run:
             return
         try:
-            done = subprocess.run(words, check=False)
+            done = subprocess.run(words, env=environment, check=False)
         except OSError as error:
             raise MissingTool(f"cannot run {words[0]}: {error.strerror}") from error
         if done.returncode != 0:
@@ -262,7 +263,8 @@ class Build:
                     "run `make native` in the repository, or reinstall the package",
                 )
             words += ["-L", str(folder), f"-Wl,-rpath,{folder}", "-lamdhip64"]
-        self.run([*words, "-lpthread", "-lm", "-ldl"])
+        environment = None if command.dry_run else link_environment(self.toolchain, self.work)
+        self.run([*words, "-lpthread", "-lm", "-ldl"], environment)
 
 
 def _without_openmp(toolchain: Toolchain, command: Command, say: Callable[[str], None]) -> Command:

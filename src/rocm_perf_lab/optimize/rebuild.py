@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from rocm_perf_lab import __version__
 from rocm_perf_lab.codeobject.kernels import CodeObject, read_code_object
 from rocm_perf_lab.codeobject.loaded import compiler, loaded, unit_like
-from rocm_perf_lab.device.toolchain import device_library, find_toolchain, real_hipcc
+from rocm_perf_lab.device.host_library import prepare
 from rocm_perf_lab.errors import BadInput, MissingTool
 from rocm_perf_lab.optimize.build import OUTPUT, SOURCE, Builder, BuildFailed, Recipe
 from rocm_perf_lab.optimize.claims import Claim
@@ -100,9 +100,7 @@ def _built(
     sources = tuple(tree.place(path) for path in start.order)
     architecture = code.architecture.partition(":")[0]
     try:
-        if real_hipcc() is None:
-            # Compiled once and kept: inside the sandbox the cache cannot be written.
-            device_library(find_toolchain(), architecture)
+        prepare(architecture)
         builder = Builder(recipe, box, sources, architecture)
         built = builder.build(tree.place(file), text, tree.place(place), again=False)
         return built.code_of(symbol)

@@ -15,7 +15,7 @@ from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.collect.program import resolve
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.device import discover
-from rocm_perf_lab.device.toolchain import device_library, find_toolchain, real_hipcc
+from rocm_perf_lab.device.host_library import prepare
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.optimize import page, sandbox
 from rocm_perf_lab.optimize.attempt import Bar
@@ -157,9 +157,7 @@ def _box(
     architecture: str,
     budget_s: float,
 ) -> Sandbox:
-    if real_hipcc() is None:
-        # Compiled once and kept: inside the sandbox the cache cannot be written.
-        device_library(find_toolchain(), architecture)
+    prepare(architecture)
     named = [path.resolve() for word in arguments if (path := Path(word)).is_file()]
     seen = {program, *named, *sandbox.shown(Path.cwd().resolve())}
     for folder in {path.parent for path in sources} | {program.parent}:
