@@ -68,8 +68,8 @@ docs: docs-tools
 	$(BIN)/python docs/generate.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# The tests see a machine that nobody prepared: its clangs, LLVM tools and ROCm are not on PATH
-# (tests/support/machine.py), and what compiles HIP programs is PyPI's ziglang.
+# The tests see a machine that nobody prepared: its compilers, LLVM tools and ROCm are not on PATH
+# (tests/support/machine.py), and what compiles programs is PyPI's ziglang.
 FRESH := $(CURDIR)/build/fresh-bin
 test test-all sanitize: export ROCM_PERF_MACHINE_PATH := $(or $(ROCM_PERF_MACHINE_PATH),$(PATH))
 test test-all sanitize: export PATH := $(CURDIR)/$(BIN):$(FRESH)

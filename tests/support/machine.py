@@ -1,10 +1,9 @@
 """A PATH without what the machine happens to have, and a way past it for tests that ask.
 
-`make test` runs with it, so that what passes here passes on a machine nobody prepared: every clang,
-LLVM's tools and ROCm are hidden, and what the project installs is used instead. A C++ compiler of
-the host stays (g++, which cannot compile HIP): where there is one, the native part is built with it
-and HIP programs are linked by it. Without one ziglang compiles its C++ library anew in every
-confined build, and the tests of `optimize` take an hour. Run as a program it makes the folder:
+`make test` runs with it, so that what passes here passes on a machine nobody prepared: every
+compiler, LLVM's tools and ROCm are hidden, and what the project installs is used instead (ziglang).
+Only the native part is built before with the machine's own C++ compiler where there is one, which
+takes half the time. Run as a program it makes the folder:
 
     python tests/support/machine.py FOLDER
 """
@@ -20,6 +19,7 @@ from pathlib import Path
 SHOWN = "ROCM_PERF_MACHINE_PATH"  # what PATH was before it was hidden
 HIDDEN = re.compile(
     r"""(?:.*-)? clang.* | llvm-.* | llc.* | lli.* | opt(?:-\d+)? | (?:ld\.|ld64\.|wasm-)?lld.*
+    | (?:.*-)? (?:c\+\+|g\+\+|gcc|cc|cpp|c89|c99|gfortran) (?:-[\d.]+)?
     | hip.* | roc.* | amdclang.* | nvcc.* | zig""",
     re.VERBOSE,
 )
@@ -50,7 +50,7 @@ def hidden() -> list[str]:
     """Compilers that the machine has and PATH does not show."""
     if SHOWN not in os.environ:
         return []
-    names = ("clang", *(f"clang-{n}" for n in range(30, 16, -1)), "hipcc")
+    names = ("g++", "clang", *(f"clang-{n}" for n in range(30, 16, -1)), "hipcc")
     return [name for name in names if which(name) and not shutil.which(name)]
 
 

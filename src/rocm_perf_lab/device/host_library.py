@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from rocm_perf_lab import scratch
@@ -24,7 +25,12 @@ from rocm_perf_lab.device.toolchain import (
 )
 
 _CACHE = "ZIG_GLOBAL_CACHE_DIR"
-_NOTES, _COMPILED = "h", ("o", "z")  # folders of ziglang's cache
+# Folders of ziglang's cache: what was compiled from what, with which settings, into which files.
+_FOLDERS: dict[str, Callable[[str, str], object]] = {
+    "h": shutil.copy2,
+    "b": shutil.copy2,
+    "o": os.symlink,
+}
 
 
 def prepare(architecture: str) -> None:
@@ -44,11 +50,9 @@ def link_environment(toolchain: Toolchain, work: Path) -> dict[str, str]:
     if made is None:
         return dict(os.environ)
     own = work / "zig"
-    shutil.copytree(made / _NOTES, own / _NOTES)
-    for name in _COMPILED:
-        (own / name).mkdir()
-        for entry in (made / name).iterdir() if (made / name).is_dir() else ():
-            (own / name / entry.name).symlink_to(entry)
+    for name, put in _FOLDERS.items():
+        if (made / name).is_dir():
+            shutil.copytree(made / name, own / name, copy_function=put)
     return {**os.environ, _CACHE: str(own)}
 
 
