@@ -44,7 +44,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         folder = tempfile.TemporaryDirectory(prefix="rocm-perf-test-builds-")
         os.environ[hip_build.SHARED] = folder.name
         session.config.add_cleanup(folder.cleanup)
+        _say(session.config, compilers.in_words())
 
 
-def pytest_report_header() -> list[str]:
-    return compilers.in_words()
+def _say(config: pytest.Config, lines: list[str]) -> None:
+    """In the first lines of a run: pytest's own header is left out with -q."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        for line in lines:
+            reporter.write_line(line)
