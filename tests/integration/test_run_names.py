@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.collect import kept_runs
+from rocm_perf_lab.collect.run_folder import PROFILE
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.workflow.load import which_run
 from support.cli import complaint, rocm_perf
@@ -20,7 +20,7 @@ ROOT = Path(".rocpd_profile")
 def a_run(root: Path, name: str) -> Path:
     folder = root / name
     folder.mkdir(parents=True)
-    (folder / kept_runs.MAIN_FILE).write_text("{}")
+    (folder / PROFILE).write_text("{}")
     return folder
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rocm_perf_lab.analyze.bottleneck import ATT, KernelEvidence, Number, Verdict, doubted, judge
@@ -90,6 +90,29 @@ def analyze_kernels(
             _remarks(kernel, att),
         )
     return tuple(sorted(judged.values(), key=lambda a: (-a.launch.total_ns, a.name)))
+
+
+@dataclass(frozen=True)
+class TraceAnalysis:
+    """A thread trace judged by itself."""
+
+    trace: ThreadTraceFinding
+    verdict: Verdict
+    gain: Gain
+    remarks: tuple[str, ...]
+
+
+def analyze_traces_alone(
+    traces: Sequence[ThreadTraceFinding], gpu: Gpu | None
+) -> TraceAnalysis | None:
+    """A verdict on the kernel with the longest usable trace, where nothing else is known."""
+    if not traces:
+        return None
+    att = max(traces, key=lambda a: (a.usable, a.waves.total_cycles if a.waves else 0))
+    known = gather(None, None, gpu, None, att, requested(att, gpu, None, None))
+    verdict = doubted(judge(known), known, {d.text: d.steps for d in doubts(att, None)})
+    rule = next((r for r in rule_set().rules if r.name == verdict.rule), None)
+    return TraceAnalysis(att, verdict, at_most(rule, known, None), tuple(trace_remarks(att)))
 
 
 # Cache accesses a vector memory instruction takes: 16 for eight bytes a lane side by side.

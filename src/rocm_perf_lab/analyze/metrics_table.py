@@ -6,10 +6,12 @@ each compute unit gets, and how full the last round of them is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.metrics import Value
-from rocm_perf_lab.analyze.roofline import KernelRoofline
+from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.occupancy import Occupancy
 
@@ -70,6 +72,15 @@ class Row:
     name: str
     title: str
     value: Value
+
+
+def tables(
+    found: RooflineFinding, gpu: Gpu | None, occupancies: Mapping[str, Occupancy]
+) -> dict[KernelKey, list[Row]]:
+    """Of every kernel that was counted; `occupancies` are by kernel name."""
+    return {
+        kernel.key: table(kernel, gpu, occupancies.get(kernel.key.name)) for kernel in found.kernels
+    }
 
 
 def table(roofline: KernelRoofline, gpu: Gpu | None, occupancy: Occupancy | None) -> list[Row]:

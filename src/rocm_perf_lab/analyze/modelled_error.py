@@ -5,9 +5,13 @@ A class has a figure only where published times of such kernels were compared; t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from rocm_perf_lab.analyze.evidence import KernelAnalysis
 from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.rules import Label, RunLabel
+from rocm_perf_lab.analyze.runtime import Runtime
 from rocm_perf_lab.arch.model_error import ErrorClass, ModelErrors
 
 # Verdicts that name a class. The others are looked at by their work.
@@ -25,6 +29,26 @@ _OF_VERDICT: dict[Label, ErrorClass] = {
 # and end of a dispatch are part of its time, so the smallest published arrays that the launch does
 # not hide reach 40 % of it; fir, whose loads hit, has 4 %.
 _MOSTLY_MEMORY = 0.25
+
+
+@dataclass(frozen=True)
+class ErrorClasses:
+    """Of one program's modelled times."""
+
+    kernels: Mapping[str, ErrorClass]  # by name
+    run: ErrorClass
+
+
+def error_classes(
+    times: Runtime, kernels: Sequence[KernelAnalysis], run: RunLabel | None, errors: ModelErrors
+) -> ErrorClasses:
+    judged = {kernel.name: kernel for kernel in kernels}
+    found = {k.name: _kernel_class(judged.get(k.name), errors) for k in times.kernels}
+    dominant = times.kernels[times.dominant].name if times.dominant is not None else None
+    launches = sum(kernel.dispatches for kernel in times.kernels)
+    return ErrorClasses(
+        found, run_error_class(found.get(dominant or "", "other"), launches, run, errors)
+    )
 
 
 def error_class(
@@ -66,7 +90,7 @@ def _moved(roof: KernelRoofline) -> float:
     return (fabric.gbps or 0.0) * roof.mean_ns if fabric else 0.0
 
 
-def kernel_error_class(kernel: KernelAnalysis | None, errors: ModelErrors) -> ErrorClass:
+def _kernel_class(kernel: KernelAnalysis | None, errors: ModelErrors) -> ErrorClass:
     if kernel is None:
         return "other"
     median = kernel.launch.median_ns

@@ -109,6 +109,11 @@ def lookup(agent: Agent) -> Gpu | None:
     return _of_agent(agent) if known else None
 
 
+def recorded(architecture: str, product_name: str) -> Gpu | None:
+    """As `lookup`, of what a document says of its GPU."""
+    return lookup(Agent(0, "GPU", architecture, "", product_name, None, None))
+
+
 def _of_name(name: str) -> Gpu:
     architecture, _, product = name.rpartition("/")
     for file in files().values():

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from rocm_perf_lab.collect.run_folder import LATEST
+from rocm_perf_lab.collect.run_folder import LATEST, PROFILE
 from rocm_perf_lab.errors import BadInput
 
-MAIN_FILE = "profile.json"
 # When, the how-manieth of that second, which program: `run_folder` names them.
 _NAME = re.compile(r"(\d{8}T\d{6}Z)(?:\.(\d+))?-(.+)")
 
@@ -37,7 +36,7 @@ class Found:
 def latest(root: Path) -> Path:
     """The run that `latest` points to, else the newest."""
     link = root / LATEST
-    if (link / MAIN_FILE).is_file():
+    if (link / PROFILE).is_file():
         return link.resolve()
     runs = _folders(root)
     if not runs:
@@ -95,7 +94,7 @@ def remove(run: KeptRun) -> None:
 def point_latest(root: Path) -> None:
     """`latest` onto the newest run that is left; nowhere if none is."""
     link = root / LATEST
-    if not link.is_symlink() or (link / MAIN_FILE).is_file():
+    if not link.is_symlink() or (link / PROFILE).is_file():
         return
     link.unlink()
     folders = _folders(root)
@@ -110,7 +109,7 @@ def _folders(root: Path) -> list[Path]:
     found = {
         p: match
         for p in root.iterdir()
-        if (match := _NAME.fullmatch(p.name)) and not p.is_symlink() and (p / MAIN_FILE).is_file()
+        if (match := _NAME.fullmatch(p.name)) and not p.is_symlink() and (p / PROFILE).is_file()
     }
     return sorted(found, key=lambda p: (found[p][1], int(found[p][2] or 1), found[p][3]))
 

@@ -22,6 +22,16 @@ from rocm_perf_lab.errors import BadInput
 
 ROOT = ".rocpd_profile"
 LATEST = "latest"
+# A run's documents. One without the first is no run.
+PROFILE = "profile.json"
+DOCUMENTS = {
+    "profile": PROFILE,
+    "roofline": "roofline.json",
+    "dag": "dag.json",
+    "analysis": "analysis.json",
+    "thread_trace": "thread_trace.json",
+    "timeline": "timeline.json",
+}
 _PARTIAL = ".partial-"
 
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from rocm_perf_lab.analyze import counters, graph, runtime, thread_trace
 from rocm_perf_lab.analyze.evidence import analyze_kernels
+from rocm_perf_lab.analyze.metrics_table import tables
+from rocm_perf_lab.analyze.modelled_error import error_classes
 from rocm_perf_lab.analyze.operators import operator_times
 from rocm_perf_lab.analyze.programs import one_program
 from rocm_perf_lab.analyze.roofline import RooflineFinding, roofline
@@ -17,6 +19,7 @@ from rocm_perf_lab.analyze.run_time import where_the_time_goes
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch import load, roofline_csv
 from rocm_perf_lab.arch.gpu import CeilingKind, Gpu
+from rocm_perf_lab.arch.model_error import model_errors
 from rocm_perf_lab.arch.model_roofs import model_roofs
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.common import DeviceInfo
@@ -102,6 +105,25 @@ def read_att(
     )
 
 
+@dataclass(frozen=True)
+class Timed:
+    """What the timing runs say, found once: a profile needs it between its runs."""
+
+    run: Trace  # the one that is looked at further
+    times: runtime.Runtime
+    dag: graph.DagFinding
+
+
+def measured(runs: Sequence[Trace], choices: Choices, serialised: bool = False) -> Timed | None:
+    """None where no kernel was launched. `serialised`: the runs were counter passes."""
+    times = runtime.measure(runs, choices.kernel)
+    if times.dominant is None:
+        return None
+    run = representative(runs)
+    dag = graph.serialised(SERIALISED) if serialised else graph.build_and_solve(run)
+    return Timed(run, _dominant_by(times, choices.select, dag), dag)
+
+
 def analyze_recording(
     recording: Recording,
     att: Sequence[ThreadTraceFinding] = (),
@@ -113,27 +135,26 @@ def analyze_recording(
     host: str | None = None,
     relative_to: Path | None = None,
     only_own: bool = False,
+    timed: Timed | None = None,
     tell: Tell = lambda _: None,
 ) -> Documents:
     """Pure but for `tell` and a roofline.csv beside the traces: one program's traces in, all
     documents out. `device` is the one the program was made to run on, where that is known;
-    `only_own`: a thread trace of a kernel that did not run is an error, not a note."""
+    `only_own`: a thread trace of a kernel that did not run is an error, not a note; `timed`: what
+    the timing runs say, where that was found out before."""
     wanted = choices or Choices()
     runs, passes = recording.timing_runs, recording.counter_passes
     serialised = not any(len(run.dispatches) for run in runs)
-    timed = runs if not serialised else passes[:1]
-    times = runtime.measure(timed, wanted.kernel)
     traces = [*runs, *passes]
-    if times.dominant is None:
+    tell("critical path")
+    timed = timed or measured(passes[:1] if serialised else runs, wanted, serialised)
+    if timed is None:
         names = ", ".join(sorted({str(s.path) for t in traces for s in t.sources}))
         raise BadInput(
             f"no kernel launch is recorded in {names}",
             hint="record with rocprofv3 --kernel-trace, and check that the program uses the GPU",
         )
-    run = representative(timed)
-    tell("critical path")
-    dag = graph.serialised(SERIALISED) if serialised else graph.build_and_solve(run)
-    times = dominant_by(times, wanted.select, dag)
+    run, times, dag = timed.run, timed.times, timed.dag
     assert times.dominant is not None
     dominant = times.kernels[times.dominant]
     gpu, gpu_notes = find_gpu(dominant.agent, wanted.gpu, traces)
@@ -159,18 +180,22 @@ def analyze_recording(
         built = f"the virtual GPU is built with the ceilings of {' and '.join(sorted(own))}"
         note = f"{built}: a share of them compares the model with itself"
         roof = replace(roof, notes=(*roof.notes, note))
+    kernels = analyze_kernels(run, roof, gpu, att_of, None if serialised else dag)
+    run_time = None if serialised else where_the_time_goes(dag, run)
+    label = run_time.verdict.label if run_time else None
     findings = Findings(
         times=times,
         gpu=gpu,
         agent=dominant.agent,
         roofline=roof,
         dag=dag,
-        run_time=None if serialised else where_the_time_goes(dag, run),
-        kernels=analyze_kernels(run, roof, gpu, att_of, None if serialised else dag),
+        tables=tables(roof, gpu, {kernel.name: kernel.occupancy for kernel in kernels}),
+        run_time=run_time,
+        kernels=kernels,
         att=att,
         att_of=att_of,
         serialised=serialised,
-        modelled=modelled,
+        errors=error_classes(times, kernels, label, model_errors()) if modelled else None,
         roofs_of_the_model=own,
         detailed={name: part for t in traces for name, part in t.detailed.items()},
         sampling_error={n: share for t in traces for n, share in t.sampling_error.items()},
@@ -184,7 +209,7 @@ def _roofs_of_the_model(roof: RooflineFinding) -> frozenset[str]:
     return model_roofs(roof.product) if roof.ceilings_wanted == "measured" else frozenset()
 
 
-def dominant_by(
+def _dominant_by(
     times: runtime.Runtime, select: runtime.Select, dag: graph.DagFinding
 ) -> runtime.Runtime:
     if dag.scope == "serialised":

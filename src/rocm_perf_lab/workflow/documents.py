@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.analyze.metrics_table import table
+from rocm_perf_lab.analyze.evidence import analyze_traces_alone
 from rocm_perf_lab.analyze.runtime import Stability
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch.gpu import Gpu
-from rocm_perf_lab.collect.run_folder import write_file
+from rocm_perf_lab.collect.run_folder import DOCUMENTS, write_file
 from rocm_perf_lab.schema import analysis, dag, profile, roofline, thread_trace, timeline
 from rocm_perf_lab.schema.common import Document, Provenance, to_json
 from rocm_perf_lab.workflow.findings import Findings
@@ -32,15 +32,8 @@ class Documents:
     timeline: timeline.TimelineDocument | None = None
 
     def files(self) -> Mapping[str, Document]:
-        named = {
-            "profile.json": self.profile,
-            "roofline.json": self.roofline,
-            "dag.json": self.dag,
-            "analysis.json": self.analysis,
-            "thread_trace.json": self.thread_trace,
-            "timeline.json": self.timeline,
-        }
-        return {name: document for name, document in named.items() if document is not None}
+        found = {name: getattr(self, field) for field, name in DOCUMENTS.items()}
+        return {name: document for name, document in found.items() if document is not None}
 
 
 def write_documents(documents: Documents, folder: Path) -> None:
@@ -50,12 +43,7 @@ def write_documents(documents: Documents, folder: Path) -> None:
 
 def to_documents(findings: Findings, provenance: Provenance) -> Documents:
     on_graph = {kernel.name: kernel for kernel in findings.dag.kernels if not kernel.is_copy}
-    occupancies = {analysis.name: analysis.occupancy for analysis in findings.kernels}
-    tables = {
-        roof.key: table(roof, findings.gpu, occupancies.get(roof.key.name))
-        for roof in findings.roofline.kernels
-    }
-    shown = profile_document(findings, on_graph, tables, provenance)
+    shown = profile_document(findings, on_graph, provenance)
     summaries = {name: thread_trace.to_summary(att) for name, att in findings.att_of.items()}
     contexts = {
         k.kernel.name: analysis.KernelContext(
@@ -74,7 +62,7 @@ def to_documents(findings: Findings, provenance: Provenance) -> Documents:
     errors = {k.kernel.name: k.modelled_error for k in shown.kernels}
     return Documents(
         profile=shown,
-        roofline=roofline.to_document(findings.roofline, provenance, tables, errors),
+        roofline=roofline.to_document(findings.roofline, provenance, findings.tables, errors),
         dag=dag.to_document(findings.dag, provenance, shown.modelled_error),
         analysis=analysis.to_document(findings.kernels, provenance, contexts, findings.notes),
         thread_trace=(
@@ -96,6 +84,6 @@ def thread_trace_documents(att: Sequence[ThreadTraceFinding], gpu: Gpu | None) -
     """Thread traces alone: what they say of their kernels, and nothing of times."""
     made = provenance([], None, gpu)
     return Documents(
-        profile=profile_without_runs(att, gpu, made),
+        profile=profile_without_runs(analyze_traces_alone(att, gpu), gpu, made),
         thread_trace=thread_trace.to_document(att, made),
     )

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from rocm_perf_lab.collect import kept_runs
-from rocm_perf_lab.collect.run_folder import LATEST
+from rocm_perf_lab.collect.run_folder import DOCUMENTS, LATEST, PROFILE
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.schema.analysis import AnalysisDocument
 from rocm_perf_lab.schema.common import Document
@@ -65,7 +65,7 @@ def which_run(name: str | None, root: Path, say: Tell) -> Path | None:
     if name is None:
         return kept_runs.latest(root)
     here = Path(name)
-    if (here / kept_runs.MAIN_FILE).is_file():
+    if (here / PROFILE).is_file():
         return here
     if here.exists() and (os.sep in name or holds_input(here)):
         return None
@@ -105,16 +105,19 @@ def timing_traces(profile: ProfileDocument, folder: Path | None) -> tuple[Trace,
 
 
 def load_documents(folder: Path) -> Documents:
-    profile = read_document(folder / "profile.json", ProfileDocument)
+    def read(field: str, model: type[D]) -> D | None:
+        return read_document(folder / DOCUMENTS[field], model)
+
+    profile = read("profile", ProfileDocument)
     if profile is None:
-        raise BadInput(f"{folder} has no profile.json", hint="`rocm-perf runs` lists the runs")
+        raise BadInput(f"{folder} has no {PROFILE}", hint="`rocm-perf runs` lists the runs")
     return Documents(
         profile=profile,
-        roofline=read_document(folder / "roofline.json", RooflineDocument),
-        dag=read_document(folder / "dag.json", DagDocument),
-        analysis=read_document(folder / "analysis.json", AnalysisDocument),
-        thread_trace=read_document(folder / "thread_trace.json", ThreadTraceDocument),
-        timeline=read_document(folder / "timeline.json", TimelineDocument),
+        roofline=read("roofline", RooflineDocument),
+        dag=read("dag", DagDocument),
+        analysis=read("analysis", AnalysisDocument),
+        thread_trace=read("thread_trace", ThreadTraceDocument),
+        timeline=read("timeline", TimelineDocument),
     )
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from rocm_perf_lab.analyze import graph, runtime
 from rocm_perf_lab.analyze.runtime import stability
 from rocm_perf_lab.analyze.traced_dispatch import usual_call
 from rocm_perf_lab.arch.counters import counter_groups
@@ -26,13 +25,7 @@ from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.recording import Recording
 from rocm_perf_lab.trace.trace import Trace
 from rocm_perf_lab.trace.triton_log import VARIABLE, named, plain_name
-from rocm_perf_lab.workflow.analyze import (
-    Choices,
-    analyze_recording,
-    dominant_by,
-    read_att,
-    representative,
-)
+from rocm_perf_lab.workflow.analyze import Choices, Timed, analyze_recording, measured, read_att
 from rocm_perf_lab.workflow.documents import Documents, host_timed_document
 from rocm_perf_lab.workflow.provenance import provenance
 
@@ -68,6 +61,7 @@ class _Collected:
     """What the runs gave so far."""
 
     timing: list[Trace] = field(default_factory=list)
+    timed: Timed | None = None  # once all of them have run
     wall_ms: list[float] = field(default_factory=list)
     counted: list[Trace] = field(default_factory=list)
     att: tuple[Path, ...] = ()
@@ -146,6 +140,7 @@ def profile_so_far(options: Options, folder: Path, tell: Tell = lambda _: None) 
         started=started,
         host=platform.node(),
         relative_to=folder,
+        timed=got.timed,
         tell=tell,
     )
     return Profiled(documents, stopped)
@@ -159,21 +154,16 @@ def _collect(
     for number in range(1, options.runs + 1):
         files = passes.timing_run(job, profiler, number, options.runs)
         got.timing.append(_one_run(files, triton))
-    kernel = options.choices.kernel
-    times = runtime.measure(got.timing, kernel)
-    if times.dominant is None:
+    timed = measured(got.timing, options.choices)
+    if timed is None:
         got.timing.clear()
         raise BadInput(
             f"{Path(job.program[0]).name} launched no kernel",
             hint="check that it uses the GPU: the trace holds no dispatch",
         )
-    if options.att and options.choices.select == "path":
-        dag = graph.build_and_solve(representative(got.timing))
-        times = dominant_by(times, options.choices.select, dag)
-    else:
-        times = runtime.dominated(times, options.choices.select)
-    assert times.dominant is not None
-    dominant = times.kernels[times.dominant]
+    got.timed = timed
+    assert timed.times.dominant is not None
+    dominant = timed.times.kernels[timed.times.dominant]
     if options.counters:
         gpu = lookup(dominant.agent) if dominant.agent else None
         if gpu is None:
@@ -182,12 +172,12 @@ def _collect(
             groups = counter_groups(gpu.architecture, options.want, options.details)
             done = passes.CounterPasses()
             try:
-                passes.counter_passes(job, profiler, groups, kernel, done)
+                passes.counter_passes(job, profiler, groups, options.choices.kernel, done)
             finally:
                 got.notes += done.notes
                 got.counted += [_one_run(found, triton) for found in done.files]
     if options.att:
-        launch = usual_call(representative(got.timing), dominant.name)
+        launch = usual_call(timed.run, dominant.name)
         traced = passes.thread_trace(job, profiler, plain_name(dominant.name), launch)
         got.notes += traced.notes
         got.att = traced.folders

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rocm_perf_lab.analyze.bottleneck import Verdict, doubted, judge
-from rocm_perf_lab.analyze.evidence import KernelAnalysis, gather
-from rocm_perf_lab.analyze.gain import Gain, at_most
+from rocm_perf_lab.analyze.bottleneck import Verdict
+from rocm_perf_lab.analyze.evidence import KernelAnalysis, TraceAnalysis
+from rocm_perf_lab.analyze.gain import Gain
 from rocm_perf_lab.analyze.graph import DagFinding, KernelOnGraph
-from rocm_perf_lab.analyze.keys import KernelKey, possible
-from rocm_perf_lab.analyze.metrics_table import Row
-from rocm_perf_lab.analyze.modelled_error import kernel_error_class, run_error_class
+from rocm_perf_lab.analyze.keys import possible
 from rocm_perf_lab.analyze.occupancy import grid_waves_per_simd
-from rocm_perf_lab.analyze.representative import doubts
-from rocm_perf_lab.analyze.requested import requested
 from rocm_perf_lab.analyze.roofline import KernelRoofline
-from rocm_perf_lab.analyze.rules import rule_set
 from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
-from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
-from rocm_perf_lab.analyze.trace_remarks import trace_remarks
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.model_error import ErrorClass, model_errors
 from rocm_perf_lab.schema import analysis, profile, roofline, thread_trace
@@ -34,7 +27,6 @@ from rocm_perf_lab.workflow.run_document import where_document
 def profile_document(
     findings: Findings,
     on_graph: Mapping[str, KernelOnGraph],
-    tables: Mapping[KernelKey, Sequence[Row]],
     provenance: Provenance,
 ) -> profile.ProfileDocument:
     times, gpu, agent = findings.times, findings.gpu, findings.agent
@@ -68,8 +60,10 @@ def profile_document(
             if findings.serialised
             else "dispatch timestamps"
         ),
-        modelled_error=_run_error(findings, dominant),
-        stability=_stability(times.stability, findings.modelled) if times.stability else None,
+        modelled_error=_error(
+            findings, dominant.kernel.name, findings.errors.run if findings.errors else None
+        ),
+        stability=_stability(times.stability, bool(findings.errors)) if times.stability else None,
         resources=dominant.resources,
         occupancy=dominant.occupancy,
         roofline=dominant.roofline,
@@ -78,7 +72,7 @@ def profile_document(
         where_the_time_goes=where_document(findings.run_time) if findings.run_time else None,
         timeline=None if findings.serialised else _timeline(findings.dag),
         thread_trace=shown,
-        metrics=roofline.metric_rows(tables.get(main_roof.key, ())) if main_roof else [],
+        metrics=roofline.metric_rows(findings.tables.get(main_roof.key, ())) if main_roof else [],
         operators=[
             profile.OperatorShare.of(o, device_ms=o.device_ns / 1e6) for o in findings.operators
         ],
@@ -120,7 +114,7 @@ def _kernel(
         helper=times.kind == "runtime",
         runtime_ms=times.total_ms,
         dispatch=profile.DispatchStatistics.of(times),
-        stability=_stability(times.stability, findings.modelled),
+        stability=_stability(times.stability, bool(findings.errors)),
         resources=_resources(times),
         occupancy=_occupancy(times, judged),
         grid_waves_per_simd=grid_waves_per_simd(findings.gpu, times.grid, times.workgroup),
@@ -128,26 +122,19 @@ def _kernel(
         critical_path=_critical_path(on_graph, findings.serialised),
         bottleneck=_bottleneck(judged),
         detailed_fraction=findings.detailed.get(times.name),
-        modelled_error=_error(findings, times.name, kernel_error_class(judged, model_errors())),
+        modelled_error=_error(
+            findings, times.name, findings.errors.kernels[times.name] if findings.errors else None
+        ),
         reasons=reasons,
     )
 
 
-def _error(findings: Findings, kernel: str, kind: ErrorClass) -> ModelledError | None:
-    if not findings.modelled:
+def _error(findings: Findings, kernel: str, kind: ErrorClass | None) -> ModelledError | None:
+    if kind is None:
         return None
     product = findings.gpu.product if findings.gpu else None
     sampling = findings.sampling_error.get(kernel)
     return ModelledError.of(model_errors().of(kind, product), sampling=sampling)
-
-
-def _run_error(findings: Findings, dominant: profile.KernelProfile) -> ModelledError | None:
-    if dominant.modelled_error is None:
-        return None
-    launches = sum(k.dispatches for k in findings.times.kernels)
-    run = findings.run_time.verdict.label if findings.run_time else None
-    kind = run_error_class(dominant.modelled_error.kind, launches, run, model_errors())
-    return _error(findings, dominant.kernel.name, kind)
 
 
 def _thread_trace(findings: Findings, dominant: str) -> thread_trace.ThreadTraceSummary | None:
@@ -259,24 +246,19 @@ def profile_without_trace(
 
 
 def profile_without_runs(
-    att: Sequence[ThreadTraceFinding], gpu: Gpu | None, provenance: Provenance
+    judged: TraceAnalysis | None, gpu: Gpu | None, provenance: Provenance
 ) -> profile.ProfileDocument:
     """Thread traces alone: a verdict on the kernel traced, no times."""
     why = "only a thread trace was given"
-    found = max(att, key=lambda a: (a.usable, a.waves.total_cycles if a.waves else 0), default=None)
-    if found is None:
+    if judged is None:
         return _bare(provenance, gpu, why, dict.fromkeys(_NEEDS_A_TRACE, why))
-    evidence = gather(None, None, gpu, None, found, requested(found, gpu, None, None))
-    seen = doubts(found, None)
-    verdict = doubted(judge(evidence), evidence, {doubt.text: doubt.steps for doubt in seen})
-    rule = next((r for r in rule_set().rules if r.name == verdict.rule), None)
-    gain = at_most(rule, evidence, None)
+    found = judged.trace
     reasons = dict.fromkeys((n for n in _NEEDS_A_TRACE if n not in ("kernel", "bottleneck")), why)
     size = "a thread trace does not record the launch size"
     return _bare(provenance, gpu, "the kernel of the thread trace", reasons).model_copy(
         update={
             "kernel": profile.KernelIdentity(name=found.kernel or "", grid=None, block=None),
-            "bottleneck": _verdict(verdict, trace_remarks(found), gain),
+            "bottleneck": _verdict(judged.verdict, judged.remarks, judged.gain),
             "thread_trace": thread_trace.to_summary(found),
             "reasons": {**reasons, "grid": size, "block": size},
             "notes": list(found.notes),

@@ -8,7 +8,6 @@ from pathlib import Path
 from rocm_perf_lab.analyze.occupancy_curves import Curve, Use, curves
 from rocm_perf_lab.arch import load
 from rocm_perf_lab.arch.gpu import Gpu
-from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.report.run_page import Pages, render
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 from rocm_perf_lab.workflow.documents import Documents
@@ -55,11 +54,9 @@ def _curves(profile: ProfileDocument) -> dict[str, tuple[Sequence[Curve], int]]:
 
 
 def _gpu(profile: ProfileDocument) -> Gpu | None:
+    """The product that ran, not only its architecture; None where no file describes it."""
     architecture = profile.gpu.architecture or profile.provenance.device.architecture
-    try:
-        return load.gpu(architecture) if architecture else None
-    except PerfLabError:  # no file describes it: the section says that nothing is known
-        return None
+    return load.recorded(architecture, profile.gpu.name or "") if architecture else None
 
 
 def _use(kernel: KernelProfile) -> Use | None:
