@@ -146,8 +146,8 @@ async def _answer(lines: BufferedByteReceiveStream, told: Any) -> str:
         except (anyio.IncompleteRead, anyio.DelimiterNotFound):
             raise CallFailed("the call ended without an answer\n(exit code 70)") from None
         message: dict[str, str] = json.loads(line)
-        if "progress" in message:
-            await told(message["progress"])
+        if "tell" in message:
+            await told(message["tell"])
         elif "error" in message:
             raise CallFailed(message["error"])
         else:

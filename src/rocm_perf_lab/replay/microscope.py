@@ -9,9 +9,9 @@ from rocm_perf_lab import workflow
 from rocm_perf_lab.arch.gpu import CeilingKind
 from rocm_perf_lab.collect import run_folder
 from rocm_perf_lab.collect.process import python
+from rocm_perf_lab.collect.worker import Tell
 from rocm_perf_lab.replay.format import find_capture, open_capture
 from rocm_perf_lab.replay.session import accept
-from rocm_perf_lab.replay.worker_process import Tell
 from rocm_perf_lab.workflow.documents import Documents
 
 

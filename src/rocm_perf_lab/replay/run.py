@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from rocm_perf_lab import __version__, statistics
+from rocm_perf_lab.collect.worker import Tell
 from rocm_perf_lab.device.discover import Device
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.replay import builds
@@ -22,7 +23,6 @@ from rocm_perf_lab.replay.causes import causes
 from rocm_perf_lab.replay.compare import TYPES, element_type
 from rocm_perf_lab.replay.format import MANIFEST, Capture, find_capture, open_capture
 from rocm_perf_lab.replay.session import ORIGINAL, ReplaySession, RunResult
-from rocm_perf_lab.replay.worker_process import Tell
 from rocm_perf_lab.schema.common import DeviceInfo, InputFile, Provenance
 from rocm_perf_lab.schema.replay import (
     GpuTime,

@@ -40,6 +40,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rocm_perf_lab import errors
+from rocm_perf_lab.collect.worker import Tell
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.replay import arguments as argument_table
@@ -50,7 +51,6 @@ from rocm_perf_lab.replay.worker_process import (
     AddressTaken,
     Confinement,
     ReplayFailed,
-    Tell,
     result,
     start,
 )

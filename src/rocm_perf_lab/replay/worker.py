@@ -12,44 +12,18 @@ size]}. Then `open`, and the other requests of `_Server`. An answer is {"ok": â€
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from rocm_perf_lab.collect.worker_line import Line
 from rocm_perf_lab.replay.address_space import Holding, Span, spans
 
 if TYPE_CHECKING:
     from rocm_perf_lab.replay.machine import Machine
 
 
-class _Line:
-    """Requests and answers; stdout itself is given to whatever HSA wants to print."""
-
-    def __init__(self) -> None:
-        self._out = os.fdopen(os.dup(1), "w", encoding="ascii")
-        os.dup2(2, 1)
-
-    def read(self) -> Any:
-        line = sys.stdin.readline()
-        return json.loads(line) if line else None
-
-    def write(self, message: object) -> None:
-        self._out.write(json.dumps(message, allow_nan=False) + "\n")
-        self._out.flush()
-
-    def tell(self, text: str) -> None:
-        self.write({"tell": text})
-
-    def write_bytes(self, pieces: Iterable[bytes]) -> None:
-        for piece in pieces:
-            self._out.buffer.write(piece)
-        self._out.buffer.flush()
-
-
 def main() -> None:
-    line = _Line()
+    line = Line()
     first = line.read()
     if first is None:
         return
@@ -65,15 +39,14 @@ def main() -> None:
     server = _Server(line, wanted, holding)
     try:
         while (request := line.read()) is not None:
-            line.write(server.answer(request))
-            line.write_bytes(server.pieces)
+            line.write(server.answer(request), server.pieces)
             server.pieces = ()
     finally:
         server.close()
 
 
 class _Server:
-    def __init__(self, line: _Line, wanted: list[Span], holding: Holding) -> None:
+    def __init__(self, line: Line, wanted: list[Span], holding: Holding) -> None:
         self._line, self._spans, self._holding = line, wanted, holding
         self._machine: Machine | None = None
         self.pieces: Iterable[bytes] = ()  # what follows the answer as it is

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import select
-import subprocess
-import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from rocm_perf_lab import errors
 from rocm_perf_lab.collect.process import python
+from rocm_perf_lab.collect.worker import NoAnswer, Worker, WorkerDied
 from rocm_perf_lab.errors import GateFailed, PerfLabError
 
-Tell = Callable[[str], None]
 ATTEMPTS = 8  # processes, each with another address layout, before an address counts as taken
 
 
@@ -43,83 +36,31 @@ class AddressTaken(ReplayFailed):
     exit_code = 2
 
 
-@dataclass
-class WorkerProcess:
+class WorkerProcess(Worker):
     """A worker that holds the captured addresses."""
 
-    popen: subprocess.Popen[bytes]
-    errors: Any  # a temporary file with what it wrote to stderr
-    buffer: bytes = b""
-    tell: Tell = field(default=lambda _: None)
-
     def ask(self, message: object, timeout_s: float | None = None) -> Any:
-        assert self.popen.stdin is not None
-        try:
-            self.popen.stdin.write(json.dumps(message).encode("ascii") + b"\n")
-            self.popen.stdin.flush()
-        except (BrokenPipeError, OSError):
-            raise self._died() from None
-        limit = None if timeout_s is None else time.monotonic() + timeout_s
-        while True:
-            answer = json.loads(self._line(limit))
-            if "tell" not in answer:
-                return answer
-            self.tell(answer["tell"])
+        with self._failures():
+            return super().ask(message, timeout_s)
 
     def take(self, size: int, timeout_s: float | None = None) -> bytes:
-        """So many bytes that follow an answer."""
-        limit = None if timeout_s is None else time.monotonic() + timeout_s
-        parts, self.buffer = [self.buffer[:size]], self.buffer[size:]
-        left = size - len(parts[0])
-        while left:
-            parts.append(self._more(limit, left))
-            left -= len(parts[-1])
-        return b"".join(parts)
+        with self._failures():
+            return super().take(size, timeout_s)
 
-    def _line(self, limit: float | None) -> bytes:
-        while b"\n" not in self.buffer:
-            self.buffer += self._more(limit)
-        line, _, self.buffer = self.buffer.partition(b"\n")
-        return line
-
-    def _more(self, limit: float | None, most: int = 1 << 20) -> bytes:
-        assert self.popen.stdout is not None
-        descriptor = self.popen.stdout.fileno()
-        left = None if limit is None else max(0.0, limit - time.monotonic())
-        if not select.select([descriptor], [], [], left)[0]:
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except NoAnswer:
             self.popen.kill()
             self.end()
             raise ReplayFailed(
                 "the replay did not end in time", hint="--timeout sets the limit in seconds"
-            )
-        part = os.read(descriptor, min(most, 1 << 20))
-        if not part:
-            raise self._died()
-        return part
-
-    def _died(self) -> ReplayFailed:
-        code = self.popen.wait()
-        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-        return ReplayFailed(f"the replay {how}", hint=self.last_words() or None)
-
-    def last_words(self) -> str:
-        self.errors.seek(0)
-        lines = self.errors.read().decode("utf-8", "replace").strip().splitlines()
-        return "\n  ".join(lines[-12:])
-
-    def end(self) -> None:
-        """Ends by itself when its input does; a hung one is killed."""
-        assert self.popen.stdin is not None
-        with contextlib.suppress(OSError):
-            self.popen.stdin.close()
-        try:
-            self.popen.wait(10)
-        except subprocess.TimeoutExpired:
-            self.popen.kill()
-            self.popen.wait()
-        assert self.popen.stdout is not None
-        self.popen.stdout.close()
-        self.errors.close()
+            ) from None
+        except WorkerDied:
+            code = self.popen.wait()
+            how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+            raise ReplayFailed(f"the replay {how}", hint=self.last_words() or None) from None
 
 
 def start(
@@ -134,15 +75,7 @@ def start(
         command = confinement.wrap(command)
         environment = confinement.environment(environment)
     for _ in range(ATTEMPTS):
-        log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        popen = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=dict(environment),
-        )
-        process = WorkerProcess(popen, log)
+        process = WorkerProcess(command, environment)
         answer = process.ask({"ranges": list(ranges)})
         if "held" in answer:
             return process
