@@ -122,7 +122,7 @@ def test_the_timeline_zooms_by_button_key_and_drag(browser: Chromium, page: Path
 def test_hovering_tells_the_numbers(browser: Chromium, page: Path) -> None:
     browser.open(page)
     browser.hover(".timeline svg rect[data-block='1:0']")
-    assert "copy" in text(browser, "#tip") and "400.0 µs" in text(browser, "#tip")
+    assert "copy" in text(browser, "#tip") and "400.0 us" in text(browser, "#tip")
     lanes = browser.run("[...document.querySelectorAll('.timeline .lane')].map(e => e.textContent)")
     assert lanes[-1] == "host calls"
     browser.hover(f".timeline svg rect[data-block='{len(lanes) - 1}:0']")

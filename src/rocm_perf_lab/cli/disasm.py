@@ -12,6 +12,7 @@ from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Json, KernelRegex
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.names import limiter_words
+from rocm_perf_lab.report.units import percent
 from rocm_perf_lab.trace.library_code import told
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _occupancies(found: list[Occupancy]) -> list[str]:
         if one.waves_per_simd is None or one.theoretical is None:
             answer = f"unknown: {one.reason}"
         else:
-            share = f"{one.waves_per_simd:g} waves per SIMD ({100 * one.theoretical:.0f} %)"
+            share = f"{one.waves_per_simd:g} waves per SIMD ({percent(one.theoretical, 0)})"
             answer = f"{share}, limited by {limiter_words(one.limiters)}"
         sizes.setdefault(answer, []).append(one.threads_per_block or 0)
     return [

@@ -12,7 +12,7 @@ from rich.text import Text
 from rocm_perf_lab.cli.streams import say
 from rocm_perf_lab.collect.run_folder import write_file
 from rocm_perf_lab.errors import BadInput, plain
-from rocm_perf_lab.report.units import milliseconds
+from rocm_perf_lab.report.units import milliseconds, spread
 
 if TYPE_CHECKING:
     from rocm_perf_lab.schema.profile import ProfileDocument
@@ -62,6 +62,6 @@ def warn_unstable(document: ProfileDocument) -> None:
     s = document.stability
     if s is not None and s.classification == "unstable" and s.cv is not None:
         say(
-            f"warning: the runtime varies by {100 * s.cv:.0f} % over {s.runs} runs "
+            f"warning: the runtime varies by {spread(s.cv)} over {s.runs} runs "
             f"(mean {milliseconds(s.mean_ms)}); do not compare it"
         )

@@ -14,7 +14,14 @@ from markupsafe import Markup
 
 from rocm_perf_lab.report.gain import gain_line
 from rocm_perf_lab.report.modelled_error import modelled_error
-from rocm_perf_lab.report.units import spread
+from rocm_perf_lab.report.units import (
+    duration,
+    milliseconds,
+    number,
+    percent,
+    spread,
+    thousands,
+)
 
 # In the order of use; readable on light and dark ground.
 COLOURS = (
@@ -45,7 +52,7 @@ def _environment() -> jinja2.Environment:
         percent=percent,
         spread=spread,
         number=number,
-        ms=ms,
+        ms=milliseconds,
         duration=duration,
         short=short,
         thousands=thousands,
@@ -65,35 +72,6 @@ def _file(name: str) -> Markup:
 
 def colour(rank: int) -> str:
     return COLOURS[rank] if 0 <= rank < len(COLOURS) else OTHER
-
-
-def percent(value: float | None, digits: int = 1) -> str:
-    return "–" if value is None else f"{100 * value:.{digits}f} %"
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    if value is None:
-        return "–"
-    if value and (abs(value) >= 1e7 or abs(value) < 1e-4):
-        return f"{value:.{digits - 1}e}"
-    return f"{value:,.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
-
-
-def thousands(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"
-
-
-def ms(value: float | None) -> str:
-    return duration(None if value is None else value * 1e6)
-
-
-def duration(ns: float | None) -> str:
-    if ns is None:
-        return "–"
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if abs(ns) >= size:
-            return f"{ns / size:.4g} {unit}"
-    return f"{ns:.0f} ns"
 
 
 def short(name: str, width: int = 70) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rocm_perf_lab.errors import plain
-from rocm_perf_lab.report.units import size
+from rocm_perf_lab.report.units import duration, size
 from rocm_perf_lab.schema.replay import (
     GpuTime,
     Output,
@@ -16,14 +16,6 @@ from rocm_perf_lab.schema.replay import (
 )
 
 MOST_ROWS = 40
-
-
-def duration(ns: float) -> str:
-    for unit in ("ns", "us", "ms"):
-        if ns < 1000:
-            return f"{ns:.4g} {unit}"
-        ns /= 1000
-    return f"{ns:.4g} s"
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.names import short_name
-from rocm_perf_lab.report.page import duration, number, percent
+from rocm_perf_lab.report.units import duration, milliseconds, number, percent
 from rocm_perf_lab.schema.dag import DagDocument
 from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.schema.roofline import RooflineDocument
@@ -51,9 +51,9 @@ def kernels(profile: ProfileDocument) -> RenderableType:
         table.add_row(
             short_name(k.kernel.name, 60),
             f"{k.dispatches:,}",
-            duration(k.total_ms * 1e6),
+            milliseconds(k.total_ms),
             percent(k.share),
-            duration(k.dispatch.median_ms * 1e6),
+            milliseconds(k.dispatch.median_ms),
             percent(k.occupancy.theoretical, 0),
             percent(k.roofline.fraction_of_roof, 0),
             percent(k.critical_path.critical_path_score, 0),

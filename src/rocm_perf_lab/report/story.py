@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rocm_perf_lab.report.names import short_name
-from rocm_perf_lab.report.page import duration, ms, percent
-from rocm_perf_lab.report.units import spread
+from rocm_perf_lab.report.units import duration, milliseconds, percent, spread
 from rocm_perf_lab.schema.dag import DagDocument
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 
@@ -15,7 +14,9 @@ def story(profile: ProfileDocument, dag: DagDocument | None = None) -> list[str]
     if profile.runtime_ms is not None:
         calls = sum(k.dispatches for k in own)
         kernels = f"{len(own)} kernel{'s' * (len(own) != 1)}"
-        text = f"{kernels} in {calls:,} launches took {ms(profile.runtime_ms)} of GPU time"
+        text = (
+            f"{kernels} in {calls:,} launches took {milliseconds(profile.runtime_ms)} of GPU time"
+        )
         if profile.provenance.device.kind == "virtual":
             text += ", as the virtual GPU models it"
         s = profile.stability
@@ -25,18 +26,20 @@ def story(profile: ProfileDocument, dag: DagDocument | None = None) -> list[str]
             text += f"; {s.runs} runs agree to {spread(s.cv)} ({s.classification})"
         sentences.append(text + ".")
     elif profile.host_wall_ms is not None:
-        sentences.append(f"The program took {ms(profile.host_wall_ms)} by the host's clock.")
+        sentences.append(
+            f"The program took {milliseconds(profile.host_wall_ms)} by the host's clock."
+        )
     dominant = dominant_kernel(profile)
     if dominant is not None:
         name = short_name(dominant.kernel.name, 60)
         share = f" and is {percent(dominant.share)} of it" if dominant.share is not None else ""
-        sentences.append(f"{name} took {ms(dominant.total_ms)}{share}.")
+        sentences.append(f"{name} took {milliseconds(dominant.total_ms)}{share}.")
     if profile.timeline is not None and profile.timeline.makespan_ms > 0:
         t = profile.timeline
         busy = t.busy_ms / t.makespan_ms
         sentences.append(
-            f"From the first to the last operation on the GPU {ms(t.makespan_ms)} passed; "
-            f"the GPU was busy for {percent(busy)} of that."
+            f"From the first to the last operation on the GPU {milliseconds(t.makespan_ms)} "
+            f"passed; the GPU was busy for {percent(busy)} of that."
         )
     if profile.bottleneck is not None and profile.bottleneck.bottleneck != "unknown":
         label = profile.bottleneck.bottleneck.replace("_", " ")

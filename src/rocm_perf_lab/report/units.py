@@ -1,14 +1,40 @@
-"""Numbers as people read them."""
+"""Numbers as people read them: the same in a terminal, on a page and in a warning."""
 
 from __future__ import annotations
 
-
-def milliseconds(value: float) -> str:
-    return f"{value:.4g} ms" if value < 1000 else f"{value:,.1f} ms"
+UNKNOWN = "-"
 
 
-def percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"
+def duration(ns: float | None) -> str:
+    if ns is None:
+        return UNKNOWN
+    if abs(ns) >= 1e13:
+        return f"{ns / 1e9:,.0f} s"
+    for unit, length in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if abs(ns) >= length:
+            return f"{ns / length:.4g} {unit}"
+    return f"{ns:.4g} ns"
+
+
+def milliseconds(value: float | None) -> str:
+    """So many milliseconds, as a duration."""
+    return duration(None if value is None else value * 1e6)
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    return UNKNOWN if value is None else f"{100 * value:.{digits}f} %"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    if value is None:
+        return UNKNOWN
+    if value and (abs(value) >= 1e7 or abs(value) < 1e-4):
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
+
+
+def thousands(value: int | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}"
 
 
 def spread(cv: float) -> str:

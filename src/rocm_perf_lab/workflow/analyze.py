@@ -22,6 +22,7 @@ from rocm_perf_lab.arch.gpu import CeilingKind, Gpu
 from rocm_perf_lab.arch.model_error import model_errors
 from rocm_perf_lab.arch.model_roofs import model_roofs
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.report.units import percent
 from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace import att as att_reader
 from rocm_perf_lab.trace.recording import Recording, group
@@ -217,7 +218,7 @@ def _dominant_by(
     path_ns = {k.name: k.path_ns for k in dag.kernels if not k.is_copy}
     share = sum(path_ns.values()) / dag.makespan_ns if dag.makespan_ns else 0.0
     if share < _SOME_OF_THE_PATH:
-        why = f"kernels are only {100 * share:.1f} % of the critical path"
+        why = f"kernels are only {percent(share)} of the critical path"
         return runtime.dominated(times, select, None, why)
     return runtime.dominated(times, select, path_ns)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.analyze.occupancy_curves import Curve
 from rocm_perf_lab.report.charts.axes import LinearAxis, Tick
-from rocm_perf_lab.report.page import number
+from rocm_perf_lab.report.units import number
 
 WIDTH, HEIGHT = 270, 130
 LEFT, RIGHT, TOP, BOTTOM = 24, 8, 10, 22

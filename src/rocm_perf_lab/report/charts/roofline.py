@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.report.charts.axes import LogAxis, Tick
 from rocm_perf_lab.report.names import short_name
-from rocm_perf_lab.report.page import number, percent
+from rocm_perf_lab.report.units import number, percent
 from rocm_perf_lab.schema.roofline import Ceiling, RooflineDocument, RooflineKernel
 
 WIDTH, HEIGHT = 860, 430

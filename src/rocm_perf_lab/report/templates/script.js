@@ -119,7 +119,7 @@
   }
 
   // Timeline: blocks of the visible part, redrawn on every change of the view.
-  const time = (ns) => ns >= 1e9 ? (ns / 1e9).toPrecision(4) + " s" : ns >= 1e6 ? (ns / 1e6).toPrecision(4) + " ms" : ns >= 1e3 ? (ns / 1e3).toPrecision(4) + " µs" : Math.round(ns) + " ns";
+  const time = (ns) => ns >= 1e9 ? (ns / 1e9).toPrecision(4) + " s" : ns >= 1e6 ? (ns / 1e6).toPrecision(4) + " ms" : ns >= 1e3 ? (ns / 1e3).toPrecision(4) + " us" : Math.round(ns) + " ns";
   for (const chart of all(".timeline")) {
     const data = JSON.parse(chart.querySelector("script").textContent);
     const svg = chart.querySelector("svg"), label = chart.querySelector(".view");
