@@ -291,10 +291,10 @@ def test_a_result_that_went_with_its_worker_is_measured_again(
     (kernel / "kernel.sh").write_text(
         '#!/bin/sh\necho "$ROCR_VISIBLE_DEVICES" >> "$LOG_DIR/ran.txt"\n'
     )
-    executor = DaskCluster(address)
+    program = template.parse(str(kernel / "kernel.sh"), "", frozenset())
+    executor = DaskCluster(Recipe(program, WALL), address)
     try:
-        task = Task({}, Recipe(template.parse(str(kernel / "kernel.sh"), "", frozenset()), WALL))
-        executor.submit(7, task)
+        executor.submit(7, Task({}))
         (future,) = executor._futures.values()
         _until(lambda: future.status == "finished" or _ended(workers))
         workers[int(*ran(kernel))].kill()
@@ -360,7 +360,7 @@ def on_the_virtual_gpu(command: str, metric: str, timeout_s: float = LIMIT_S) ->
     names = frozenset({"A"})
     parsed = template.parse(command, "--cmd-template", names)
     own = parse_metric(metric, names, shell=False)
-    return measure(Task({"A": 1}, Recipe(parsed, own, timeout_s=timeout_s, device="virtual")))
+    return measure(Task({"A": 1}), Recipe(parsed, own, timeout_s=timeout_s, device="virtual"))
 
 
 @pytest.mark.parametrize(
@@ -373,7 +373,7 @@ def test_any_number_of_a_profile_can_be_made_small(
 ) -> None:
     found = on_the_virtual_gpu(f"{saxpy} -n 65536", metric)
     assert found.reason is None
-    assert found.samples_ms == pytest.approx((expected,), rel=0.03)
+    assert found.samples == pytest.approx((expected,), rel=0.03)
 
 
 def test_a_program_that_outlives_its_limit_is_a_timeout(saxpy: Path, tmp_path: Path) -> None:
@@ -381,7 +381,7 @@ def test_a_program_that_outlives_its_limit_is_a_timeout(saxpy: Path, tmp_path: P
     slow.write_text(f"#!/bin/sh\n{saxpy} -n 4096\nsleep 60\n")
     slow.chmod(0o755)
     found = on_the_virtual_gpu(f"{slow} {{A}}", "runtime", timeout_s=1.5)
-    assert (found.status, found.samples_ms) == ("timeout", ())
+    assert (found.status, found.samples) == ("timeout", ())
 
 
 @pytest.mark.slow

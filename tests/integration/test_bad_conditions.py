@@ -244,10 +244,10 @@ def test_entries_of_a_cache_that_no_run_wrote_are_left_aside(tuning: Path) -> No
     assert rocm_perf(*TUNE, "--cache", cache, cwd=tuning).returncode == 0
     good = json.loads(cache.read_text().splitlines()[0])
     bad = [
-        {**good, "samples_ms": [-1.0]},
-        {**good, "samples_ms": [float("nan")]},
-        {**good, "samples_ms": [float("inf")]},
-        {**good, "samples_ms": []},
+        {**good, "samples": [-1.0]},
+        {**good, "samples": [float("nan")]},
+        {**good, "samples": [float("inf")]},
+        {**good, "samples": []},
         {**good, "status": "splendid"},
         {**good, "parameters": {"A": [[]]}},
         [],

@@ -102,7 +102,7 @@ def recipe(
 
 
 def outcome(made: Recipe, value: int = 1) -> Measurement:
-    return measure(Task({"A": value}, made))
+    return measure(Task({"A": value}), made)
 
 
 def sh(line: str) -> str:
@@ -112,12 +112,12 @@ def sh(line: str) -> str:
 def test_the_metric_command_reads_the_programs_output() -> None:
     found = outcome(recipe(sh("echo noise 99; echo time: 12.5 ms for {A}"), "sed -n s/ms.*//p"))
     assert found.status == "ok"
-    assert found.samples_ms == (12.5,)
+    assert found.samples == (12.5,)
 
 
 def test_wall_time_is_the_programs() -> None:
     found = outcome(recipe(sh("sleep 0.2"), "wall"))
-    assert 200 <= found.samples_ms[0] < 5000
+    assert 200 <= found.samples[0] < 5000
 
 
 @pytest.mark.parametrize(
@@ -140,19 +140,25 @@ def test_wall_time_is_the_programs() -> None:
 def test_what_goes_wrong_is_recorded_as_what_it_is(made: Recipe, status: str) -> None:
     found = outcome(made)
     assert found.status == status
-    assert found.samples_ms == ()
+    assert found.samples == ()
     assert found.reason
 
 
-def test_a_build_has_a_folder_of_its_own_that_is_gone_afterwards(tmp_path: Path) -> None:
+def test_a_build_has_a_folder_of_its_own_that_is_gone_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     made = recipe(
         "/bin/sh {workdir}/run.sh",
         build=f"""/bin/sh -c "echo 'echo {{A}}.5' > {{workdir}}/run.sh; pwd > {tmp_path}/seen" """,
         verify="test -f {log}",
     )
-    found = measure(Task({"A": 7}, made, keep_in=tmp_path))
-    assert found.samples_ms == (7.5,)
-    assert [p.name for p in tmp_path.iterdir()] == ["seen"]
+    found = measure(Task({"A": 7}), made)
+    assert found.samples == (7.5,)
+    assert (tmp_path / "seen").exists()
+    assert not list(temporary.glob("rocm-perf-tune-*"))
 
 
 # -- the cache ----------------------------------------------------------------------------------

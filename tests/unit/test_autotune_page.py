@@ -101,5 +101,5 @@ def test_a_model_that_cannot_rank_does_not_prune_and_says_so() -> None:
 def test_samples_add_up_when_a_leader_is_measured_again() -> None:
     first = Measurement("ok", (1.0,))
     e = Evaluation(0, {}, "seed", "seed", first)
-    assert e.with_more(Measurement("ok", (2.0, 3.0))).time_ms == 2.0
-    assert e.with_more(Measurement("timeout", reason="slow")).time_ms is None
+    assert e.with_more(Measurement("ok", (2.0, 3.0))).value == 2.0
+    assert e.with_more(Measurement("timeout", reason="slow")).value is None

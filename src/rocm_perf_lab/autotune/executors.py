@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from rocm_perf_lab.autotune.evaluation import Measurement
-from rocm_perf_lab.autotune.measure import Task, measure, visible_gpus
+from rocm_perf_lab.autotune.measure import Recipe, Task, visible_gpus
 from rocm_perf_lab.autotune.recorded import RecordedSpace
+from rocm_perf_lab.autotune.triton import TritonRecipe
 from rocm_perf_lab.collect import process
 from rocm_perf_lab.errors import MissingTool, UsageError
 
@@ -32,7 +33,7 @@ class Executor(Protocol):
     @property
     def capacity(self) -> int: ...
 
-    def submit(self, row: int, task: Task | None) -> None: ...
+    def submit(self, row: int, task: Task) -> None: ...
 
     def wait(self, timeout_s: float) -> list[Done]:
         """At least one result, unless the time passes without any."""
@@ -63,7 +64,7 @@ class Replay:
         self._recorded = recorded
         self._done: list[Done] = []
 
-    def submit(self, row: int, task: Task | None) -> None:
+    def submit(self, row: int, task: Task) -> None:
         record = self._recorded.records[row]
         samples = () if record.time_ms is None else (record.time_ms,)
         reason = None if record.status == "ok" else "recorded as failed"
@@ -80,7 +81,8 @@ class Replay:
 class LocalGpus:
     """One thread per GPU; each measured program sees only its own."""
 
-    def __init__(self, gpus: Sequence[str | None]) -> None:
+    def __init__(self, recipe: Recipe | TritonRecipe, gpus: Sequence[str | None]) -> None:
+        self._recipe = recipe
         self._tasks: queue.SimpleQueue[tuple[int, Task] | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[Done | BaseException] = queue.SimpleQueue()
         self._groups: set[int] = set()
@@ -96,8 +98,7 @@ class LocalGpus:
     def capacity(self) -> int:
         return len(self._threads)
 
-    def submit(self, row: int, task: Task | None) -> None:
-        assert task is not None
+    def submit(self, row: int, task: Task) -> None:
         self._tasks.put((row, task))
 
     def wait(self, timeout_s: float) -> list[Done]:
@@ -136,18 +137,15 @@ class LocalGpus:
             if closing:
                 process.end(group)
 
-        while (item := self._tasks.get()) is not None:
-            row, task = item
-            if self._closing:
-                return
-            try:
-                placed = Task(task.parameters, task.recipe, gpu, task.verify, task.keep_in)
-                self._results.put((row, measure(placed, started)))
-            except BaseException as error:
-                self._results.put(error)
-            finally:
-                with self._lock:
-                    self._groups.difference_update(current)
+        try:
+            with self._recipe.opened(gpu, started) as measure:
+                while (item := self._tasks.get()) is not None and not self._closing:
+                    row, task = item
+                    self._results.put((row, measure(task)))
+                    with self._lock:
+                        self._groups.difference_update(current)
+        except BaseException as error:
+            self._results.put(error)
 
 
 def _interrupt(group: int) -> None:
@@ -158,7 +156,8 @@ def _interrupt(group: int) -> None:
 class DaskCluster:
     """One task in flight per worker. A task whose worker dies is run again elsewhere by Dask."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, recipe: Recipe | TritonRecipe, address: str) -> None:
+        self._recipe = recipe
         try:
             import distributed
         except ImportError:
@@ -180,11 +179,11 @@ class DaskCluster:
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         return max(1, len(workers))
 
-    def submit(self, row: int, task: Task | None) -> None:
-        assert task is not None
+    def submit(self, row: int, task: Task) -> None:
         self._run += 1
         future = self._client.submit(
             _on_worker,
+            self._recipe,
             task,
             str(Path.cwd()),
             key=f"rocm-perf-{os.getpid()}-{self._run}-{row}",
@@ -217,11 +216,12 @@ class DaskCluster:
         return result
 
 
-def _on_worker(task: Task, folder: str) -> Measurement:
+def _on_worker(recipe: Recipe | TritonRecipe, task: Task, folder: str) -> Measurement:
     # Relative paths in a command mean the same as where it was given; file systems are shared.
     with contextlib.suppress(OSError):
         os.chdir(folder)
-    return measure(task)
+    with recipe.opened(None) as measure:
+        return measure(task)
 
 
 def local_gpus(workers: int) -> list[str | None]:

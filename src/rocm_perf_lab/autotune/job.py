@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 import re
 import shutil
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocm_perf_lab.autotune import executors, search, template, triton
 from rocm_perf_lab.autotune import recorded as recordings
-from rocm_perf_lab.autotune import search, template
 from rocm_perf_lab.autotune import space as spaces
+from rocm_perf_lab.autotune.evaluation import Evaluation
 from rocm_perf_lab.autotune.measure import Recipe
-from rocm_perf_lab.autotune.metric import parse_metric
+from rocm_perf_lab.autotune.metric import RUNTIME, Metric, parse_metric
 from rocm_perf_lab.autotune.space import Space
 from rocm_perf_lab.autotune.template import Template
 from rocm_perf_lab.autotune.tune import Job, Progress
 from rocm_perf_lab.collect import rocprofv3
+from rocm_perf_lab.collect.standard_input import Feed, nothing
 from rocm_perf_lab.device import discover, target
 from rocm_perf_lab.errors import BadInput, UsageError
 
@@ -30,6 +33,9 @@ class Request:
 
     space: Path | None = None
     command: str | None = None
+    triton: str | None = None  # FILE:KERNEL
+    arguments: tuple[str, ...] = ()  # of that program
+    stdin: Feed = nothing  # of that program
     simulate: Path | None = None
     build: str | None = None
     verify: str | None = None
@@ -58,21 +64,11 @@ def make_job(request: Request, tell: Callable[[Progress], None] = lambda _: None
         raise UsageError("--seed-fraction must be above 0 and at most 1")
     if request.prune_factor < 1:
         raise UsageError("--prune-factor must be at least 1")
-    recorded, recipe = None, None
-    if request.simulate is not None:
-        if request.space is not None or request.command is not None:
-            raise UsageError("--simulate replays a recording: no --space, no --cmd-template")
-        recorded = recordings.load(request.simulate)
-        space = recorded.space
-    elif request.space is None or request.command is None:
-        raise UsageError(
-            "give --space and --cmd-template, or --simulate",
-            hint='rocm-perf autotune --space space.json --cmd-template "./kernel --bm {BLOCK_M}"',
-        )
-    else:
-        space = spaces.load(request.space)
-        recipe = _recipe(space, request)
-    count, seconds = parse_budget(request.budget, space.size)
+    parse_budget(request.budget, 1)
+    if request.arguments and request.triton is None:
+        raise UsageError(f"{request.arguments[0]}: arguments go with --triton")
+    subject = _subject(request, tell)
+    count, seconds = parse_budget(request.budget, subject.space.size)
     plan = search.Plan(
         strategy=request.strategy,
         budget=count,
@@ -81,18 +77,116 @@ def make_job(request: Request, tell: Callable[[Progress], None] = lambda _: None
         prune_factor=request.prune_factor,
         workers=request.workers,
     )
-    return Job(
-        space=space,
+    return replace(
+        subject,
         plan=plan,
-        recipe=recipe,
-        recorded=recorded,
-        identity=_identity(recipe) if recipe else {},
         cache=request.cache,
         workers=request.workers,
         scheduler=request.scheduler,
         time_limit_s=seconds,
         tell=tell,
     )
+
+
+def _subject(request: Request, tell: Callable[[Progress], None]) -> Job:
+    """What is tuned: a recording, a Triton kernel or a command; of the search nothing yet."""
+    if request.simulate is not None:
+        if request.space is not None or request.command is not None or request.triton is not None:
+            raise UsageError(
+                "--simulate replays a recording: no --space, no --cmd-template, no --triton"
+            )
+        recorded = recordings.load(request.simulate)
+        return Job(recorded.space, search.Plan(), recorded=recorded)
+    if request.triton is not None:
+        return _triton_kernel(request, request.triton, tell)
+    if request.space is None or request.command is None:
+        raise UsageError(
+            "give --space and --cmd-template, or --simulate",
+            hint='rocm-perf autotune --space space.json --cmd-template "./kernel --bm {BLOCK_M}"',
+        )
+    space = spaces.load(request.space)
+    recipe = _recipe(space, request)
+    return Job(space, search.Plan(), recipe, identity={**_commands(recipe), **_machine(request)})
+
+
+def _triton_kernel(request: Request, kernel: str, tell: Callable[[Progress], None]) -> Job:
+    if request.command is not None or request.build is not None:
+        raise UsageError("--triton runs the program itself: no --cmd-template, no --build")
+    program, name = triton.parse_target(kernel)
+    space = spaces.load(request.space) if request.space is not None else None
+    recipe = triton.TritonRecipe(
+        program=program,
+        kernel=name,
+        arguments=request.arguments,
+        python=triton.python(),
+        device=discover.choose(request.device),
+        wanted=request.device,
+        verify=triton.parse_target(request.verify, "--verify", "function")
+        if request.verify
+        else None,
+        names=space.names if space is not None else (),
+        metric=_triton_metric(request, space) if space is not None else RUNTIME,
+        timeout_s=request.timeout_s,
+        repeats=request.repeats,
+        stdin=request.stdin,
+    )
+    session = triton.Session(recipe, executors.local_gpus(request.workers)[0])
+    try:
+        own, made_of = session.describe()
+        if space is None:
+            if own is None:
+                raise BadInput(f"{name} has no configurations of its own", hint="give --space")
+            space = spaces.from_configurations(own, name)
+            recipe = replace(recipe, metric=_triton_metric(request, space))
+        recipe, ruled_out, left = _compiled(session, recipe, space, tell)
+    except BaseException:
+        session.end()
+        raise
+    if request.scheduler is not None:
+        session.end()
+    else:
+        recipe.waiting.append(session)
+    return Job(
+        left,
+        search.Plan(),
+        recipe,
+        ruled_out=ruled_out,
+        identity={**recipe.identity(made_of), **_machine(request)},
+    )
+
+
+def _triton_metric(request: Request, space: Space) -> Metric:
+    metric = parse_metric(request.metric, frozenset(space.names), request.shell)
+    if request.shell and metric.command is None:
+        raise UsageError("--shell runs templates: with --triton only a --metric command is one")
+    if metric.profiled and metric != RUNTIME:
+        _check_device(request.device)
+    return metric
+
+
+def _compiled(
+    session: triton.Session,
+    recipe: triton.TritonRecipe,
+    space: Space,
+    tell: Callable[[Progress], None],
+) -> tuple[triton.TritonRecipe, tuple[Evaluation, ...], Space]:
+    """What their code objects rule out is not searched; the first one left is the reference."""
+    rows = [space.configuration(row) for row in range(space.size)]
+    started = time.monotonic()
+
+    def told(text: str) -> None:
+        elapsed = time.monotonic() - started
+        tell(Progress(int(text), len(rows), None, elapsed, None, "compile"))
+
+    found = session.compile(rows, told)
+    left = [row for row, out in enumerate(found) if out is None] or list(range(len(rows)))
+    ruled_out = tuple(
+        Evaluation(row, rows[row], "compile", "compiler", out)
+        for row, out in enumerate(found)
+        if out is not None and len(left) < len(rows)
+    )
+    recipe = replace(recipe, reference=rows[left[0]])
+    return recipe, ruled_out, replace(space, codes=space.codes[left])
 
 
 def parse_budget(text: str, size: int) -> tuple[int | None, float | None]:
@@ -171,13 +265,15 @@ def _check_device(name: str) -> None:
     target.choose(name, rocprofv3_installed=found is not None, rocprofv3_is_wrapper=wrapper)
 
 
-def _identity(recipe: Recipe) -> dict[str, object]:
-    """What decides a time besides the parameters and the files."""
+def _commands(recipe: Recipe) -> dict[str, object]:
     return {
         "command": recipe.command.text,
         "build": recipe.build.text if recipe.build else None,
         "verify": recipe.verify.text if recipe.verify else None,
         "metric": recipe.metric.text,
-        "device": [recipe.device, *(f"{d.architecture} {d.product}" for d in discover.hardware())],
-        "rocm": discover.rocm_version(),
     }
+
+
+def _machine(request: Request) -> dict[str, object]:
+    seen = (f"{d.architecture} {d.product}" for d in discover.hardware())
+    return {"device": [request.device, *seen], "rocm": discover.rocm_version()}

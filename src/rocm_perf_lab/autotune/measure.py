@@ -5,13 +5,16 @@ Everything here is plain data in and out, so that a measurement can travel to an
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import hashlib
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.autotune.template import Template
 from rocm_perf_lab.collect import process
 from rocm_perf_lab.collect.standard_input import nothing
+from rocm_perf_lab.collect.worker import GuardedWorker, NoAnswer, WorkerDied
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, MissingTool, TimedOut
 
@@ -41,6 +45,16 @@ _OUT_OF_RESOURCES = re.compile(
 
 
 @dataclass(frozen=True)
+class Task:
+    parameters: Configuration
+    verify: bool = True  # re-measurements need no second proof
+
+
+OnStart = Callable[[int], None]
+Measuring = Callable[[Task], Measurement]
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How every configuration is built, run, verified and timed."""
 
@@ -51,15 +65,26 @@ class Recipe:
     timeout_s: float = 300.0
     repeats: int = 1
     device: str = "auto"
+    environment: Mapping[str, str] = field(default_factory=dict)  # more for the program
+    kernel: str | None = None  # whose counters are meant; None: the dominant one's
 
+    @contextlib.contextmanager
+    def opened(self, gpu: str | None, on_start: OnStart = lambda _: None) -> Iterator[Measuring]:
+        """For a while of measuring on one GPU. Nothing is kept in between."""
+        yield lambda task: measure(task, self, gpu, on_start)
 
-@dataclass(frozen=True)
-class Task:
-    parameters: Configuration
-    recipe: Recipe
-    gpu: str | None = None  # which GPU to make visible; None: leave the environment alone
-    verify: bool = True  # re-measurements need no second proof
-    keep_in: Path | None = None
+    def files(self, parameters: Configuration) -> dict[str, str]:
+        """Hashes of the files the commands name: a rebuilt program is another program."""
+        values: dict[str, Any] = {**parameters, "workdir": "", "log": "", "gpu": "0"}
+        templates = [self.command, self.build, self.verify, self.metric.command]
+        found = {}
+        for template in templates:
+            for argument in template.fill(values) if template else ():
+                path = Path(argument)
+                if len(argument) < 4096 and "\0" not in argument and path.is_file():
+                    stat = path.stat()
+                    found[argument] = _hash(str(path.absolute()), stat.st_mtime_ns, stat.st_size)
+        return found
 
 
 class _Stop(Exception):
@@ -68,14 +93,16 @@ class _Stop(Exception):
         self.status, self.reason = status, reason
 
 
-OnStart = Callable[[int], None]
+def measure(
+    task: Task, recipe: Recipe, gpu: str | None = None, on_start: OnStart = lambda _: None
+) -> Measurement:
+    """Never raises for what the user's programs do: a failure is a result.
 
-
-def measure(task: Task, on_start: OnStart = lambda _: None) -> Measurement:
-    """Never raises for what the user's programs do: a failure is a result."""
+    `gpu`: which one to make visible; None: the environment is left alone.
+    """
     try:
-        with scratch.folder("rocm-perf-tune-", task.keep_in) as folder:
-            return _measure(task, folder, on_start)
+        with scratch.folder("rocm-perf-tune-") as folder:
+            return _measure(task, recipe, gpu, folder, on_start)
     except _Stop as stop:
         return Measurement(stop.status, reason=stop.reason)
     except OSError as error:
@@ -97,16 +124,17 @@ class _Place:
     on_start: OnStart
 
 
-def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:
-    recipe = task.recipe
+def _measure(
+    task: Task, recipe: Recipe, gpu: str | None, folder: Path, on_start: OnStart
+) -> Measurement:
     log = folder / "output.txt"
     values: dict[str, Any] = {
         **task.parameters,
         "workdir": folder,
         "log": log,
-        "gpu": task.gpu if task.gpu is not None else "0",
+        "gpu": gpu if gpu is not None else "0",
     }
-    environment = _environment(task.gpu)
+    environment = {**gpu_environment(gpu), **recipe.environment}
     chosen = None if recipe.metric.profiled else plain_device(recipe.device)
     if chosen is not None and chosen.kind == "virtual":
         whole = discover.environment_for(chosen, recipe.device)
@@ -123,13 +151,8 @@ def _measure(task: Task, folder: Path, on_start: OnStart) -> Measurement:
     features: dict[str, Any] = {}
     device: dict[str, Any] = {}
     if chosen is not None:
-        device = {
-            "kind": chosen.kind,
-            "name": chosen.product,
-            "architecture": chosen.architecture,
-        }
-    name = task.gpu if task.gpu is not None else visible_gpus()
-    with gpu_lock.hold(name) as held:
+        device = described(chosen)
+    with gpu_lock.hold(gpu if gpu is not None else visible_gpus()) as held:
 
         def started(group: int) -> None:
             held.note_group(group)
@@ -192,27 +215,32 @@ def _profiled(place: _Place, lock: tuple[int, ...]) -> profile_worker.Answer:
         list(metric.counters),
         recipe.timeout_s,
         recipe.device,
+        recipe.kernel and rf"^{recipe.kernel}\b",
     )
-    command = profile_worker.ask(out, request)
     # A warm-up, a timing run and a counter pass, each with the limit, and the profiler's own start.
     limit = (3 if metric.counters else 2) * recipe.timeout_s + 30
+    worker = GuardedWorker(
+        lambda into, out_pipe: profile_worker.command(into, out_pipe, out),
+        out / "worker.txt",
+        place.environment,
+        keep_open=lock,
+        on_start=place.on_start,
+    )
     try:
-        done = process.run(
-            command,
-            out / "worker.txt",
-            place.environment,
-            limit,
-            keep_open=lock,
-            on_start=place.on_start,
-        )
-    except OSError as error:
-        raise _Stop("failed", f"cannot run the profiler: {error.strerror}") from None
-    said = out / profile_worker.RUN / "logs" / "warm-up.txt"
-    if said.exists():
-        shutil.copyfile(said, place.log)  # for --verify
-    found = profile_worker.answer(out)
-    if found is None:
-        raise _stop(done, "failed", "the profile", limit)
+        found = profile_worker.Answer(**worker.ask(asdict(request), limit))
+    except NoAnswer:
+        late = f"the profile was still running after {limit:g} s and was stopped"
+        raise _Stop("timeout", late) from None
+    except WorkerDied:
+        ended = worker.ended()
+        if not isinstance(ended, process.Outcome):
+            raise _Stop("failed", f"cannot run the profiler: {ended}") from None
+        raise _stop(ended, "failed", "the profile", limit) from None
+    finally:
+        worker.end()
+        said = out / profile_worker.RUN / "logs" / "warm-up.txt"
+        if said.exists():
+            shutil.copyfile(said, place.log)  # for --verify
     if found.error == MissingTool.__name__:
         # No profiler or no device: no configuration could be measured.
         raise MissingTool(
@@ -273,6 +301,10 @@ def plain_device(name: str) -> discover.Device | None:
         return None
 
 
+def described(device: discover.Device) -> dict[str, Any]:
+    return {"kind": device.kind, "name": device.product, "architecture": device.architecture}
+
+
 def visible_gpus() -> str:
     for name in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"):
         if os.environ.get(name):
@@ -280,6 +312,15 @@ def visible_gpus() -> str:
     return "0"
 
 
-def _environment(gpu: str | None) -> dict[str, str]:
+def gpu_environment(gpu: str | None) -> dict[str, str]:
     # ROCR_VISIBLE_DEVICES renumbers what HIP sees, so HIP's own list is then always its first.
     return {} if gpu is None else {"ROCR_VISIBLE_DEVICES": gpu, "HIP_VISIBLE_DEVICES": "0"}
+
+
+@lru_cache(maxsize=4096)
+def _hash(path: str, mtime_ns: int, size: int) -> str:
+    with Path(path).open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,25 +1,25 @@
 """One profile in a process of its own: it can be limited, killed and placed on a GPU.
 
-    python -m rocm_perf_lab.autotune.profile_worker FOLDER
-
-reads FOLDER/request.json, profiles into FOLDER/run and writes FOLDER/answer.json: the metric's
-value, or which error there was.
+It profiles into FOLDER/run and answers with the metric's value, or which error there was.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.autotune.metric import Metric
+from rocm_perf_lab.collect import process
+from rocm_perf_lab.collect.worker_line import Line
 from rocm_perf_lab.errors import PerfLabError
+from rocm_perf_lab.workflow.analyze import Choices
 from rocm_perf_lab.workflow.documents import Documents
 from rocm_perf_lab.workflow.profile import Options, profile_program
 
-REQUEST, ANSWER, RUN = "request.json", "answer.json", "run"
+RUN = "run"
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Request:
     counters: list[str]
     timeout_s: float
     device: str
+    kernel: str | None = None  # a pattern
 
 
 @dataclass(frozen=True)
@@ -41,18 +42,8 @@ class Answer:
     hint: str = ""  # with the program's last words
 
 
-def ask(folder: Path, request: Request) -> list[str]:
-    """The command that answers it."""
-    (folder / REQUEST).write_text(json.dumps(asdict(request)), "utf-8")
-    return [sys.executable, "-m", "rocm_perf_lab.autotune.profile_worker", str(folder)]
-
-
-def answer(folder: Path) -> Answer | None:
-    """None where the worker did not come to its end."""
-    try:
-        return Answer(**json.loads((folder / ANSWER).read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
+def command(into: int, out: int, folder: Path) -> list[str]:
+    return [*process.python(__name__), str(into), str(out), str(folder)]
 
 
 def _profile(request: Request, folder: Path) -> Answer:
@@ -66,6 +57,7 @@ def _profile(request: Request, folder: Path) -> Answer:
         want=metric.counters,
         timeout_s=request.timeout_s,
         device=request.device,
+        choices=Choices(kernel=request.kernel),
     )
     (folder / RUN).mkdir()
     try:
@@ -90,17 +82,8 @@ def _device(documents: Documents) -> dict[str, Any]:
     return {**origin.device.model_dump(), "rocm": origin.rocm}
 
 
-def main(folder: Path) -> int:
-    request = Request(**json.loads((folder / REQUEST).read_text("utf-8")))
-    try:
-        answered = _profile(request, folder)
-    except KeyboardInterrupt:
-        return 130
-    partial = folder / f".{ANSWER}"
-    partial.write_text(json.dumps(asdict(answered)), "utf-8")
-    partial.replace(folder / ANSWER)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+def main() -> None:
+    into, out, folder = sys.argv[1:]
+    line = Line(int(into), int(out))
+    with contextlib.suppress(KeyboardInterrupt):
+        line.write(asdict(_profile(Request(**line.read()), Path(folder))))

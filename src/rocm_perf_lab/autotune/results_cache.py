@@ -73,7 +73,7 @@ class ResultsCache:
                 "key": key,
                 "parameters": parameters,
                 "status": found.status,
-                "samples_ms": found.samples_ms,
+                "samples": found.samples,
                 "reason": found.reason,
                 "runtime_features": found.runtime_features,
                 "static_features": found.static_features,
@@ -107,7 +107,7 @@ class ResultsCache:
 
 def _entry(data: Any) -> tuple[str, Configuration, Measurement]:
     """One line; ValueError, TypeError or KeyError for what no run of ours writes."""
-    samples = tuple(float(s) for s in data["samples_ms"])
+    samples = tuple(float(s) for s in data.get("samples", data.get("samples_ms")))
     if data["status"] not in STATUSES or not all(0 < s < math.inf for s in samples):
         raise ValueError(data["status"])
     if data["status"] == "ok" and not samples:

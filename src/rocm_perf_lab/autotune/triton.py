@@ -1,54 +1,53 @@
-"""Tuning a Triton kernel: the program runs in its own Python, and tells what it found.
+"""Measuring configurations of a Triton kernel: its program waits at the launch and is asked.
 
-`rocm_perf_triton.tune` (in the folder that Python programs get on their path) does the work where
-Triton is; here the space is made, the program started, and its lines judged.
+`rocm_perf_triton.tune` (in the folder that Python programs get on their path) is the other end. A
+metric other than the kernel's time is taken of the whole program, in which the kernel is fixed to
+the configuration (`rocm_perf_triton.fixed`), as of any other command (`measure.py`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import scratch
-from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.load import gpu as architecture
 from rocm_perf_lab.arch.occupancy import occupancy
-from rocm_perf_lab.autotune import space as spaces
-from rocm_perf_lab.autotune.job import parse_budget
-from rocm_perf_lab.device import discover
-from rocm_perf_lab.errors import BadInput, MissingTool, UsageError
-from rocm_perf_lab.schema.common import DeviceInfo, Provenance
-from rocm_perf_lab.schema.triton_autotune import (
-    TritonAutotuneDocument,
-    TritonBest,
-    TritonEvaluation,
-    TritonResources,
+from rocm_perf_lab.autotune import gpu_lock
+from rocm_perf_lab.autotune.evaluation import Measurement
+from rocm_perf_lab.autotune.measure import (
+    Measuring,
+    OnStart,
+    Recipe,
+    Task,
+    described,
+    gpu_environment,
+    measure,
+    visible_gpus,
 )
+from rocm_perf_lab.autotune.metric import RUNTIME, Metric
+from rocm_perf_lab.autotune.space import Configuration
+from rocm_perf_lab.autotune.template import Template
+from rocm_perf_lab.collect import process
+from rocm_perf_lab.collect.standard_input import Feed, nothing
+from rocm_perf_lab.collect.worker import GuardedWorker, NoAnswer, Tell, WorkerDied
+from rocm_perf_lab.device import discover, python_programs
+from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError, TimedOut, UsageError
 
 _THREADS = 1024
-_UNBOUNDED = 1 << 53
 # What triton.Config takes by name; the rest are the kernel's own, in its dictionary.
 _ARGUMENTS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
-
-
-@dataclass(frozen=True)
-class Asked:
-    program: Path
-    kernel: str
-    arguments: tuple[str, ...]
-    space: Path | None
-    results: Path | None  # kept, and resumed from
-    device: str | None
-    workers: int
-    verify: str | None = None  # file.py:function, instead of the first configuration
-    budget: str | None = None  # all of them
+_ABSENT = "(default)"  # where configurations of the kernel's own do not all say the same things
+_HAS_TRITON = "import importlib.util, sys; sys.exit(importlib.util.find_spec('triton') is None)"
 
 
 def parse_target(text: str, option: str = "--triton", what: str = "kernel") -> tuple[Path, str]:
@@ -62,9 +61,6 @@ def parse_target(text: str, option: str = "--triton", what: str = "kernel") -> t
     return path, kernel
 
 
-_HAS_TRITON = "import importlib.util, sys; sys.exit(importlib.util.find_spec('triton') is None)"
-
-
 def python() -> str:
     """The `python` on PATH, as `rocm-perf run` takes it, or this one: the first with Triton."""
     for candidate in (shutil.which("python"), shutil.which("python3"), sys.executable):
@@ -76,137 +72,248 @@ def python() -> str:
     raise MissingTool("there is no Python with Triton", hint="pip install triton")
 
 
-def tune(asked: Asked, provenance: Mapping[str, Any]) -> TritonAutotuneDocument:
-    device = discover.choose(asked.device)
-    configurations = None
-    if asked.space is not None:
-        space = spaces.load(asked.space)
-        configurations = [space.configuration(row) for row in range(space.size)]
-    verify = parse_target(asked.verify, "--verify", "function") if asked.verify else None
-    gpu = architecture(device.architecture)
-    with scratch.folder("rocm-perf-") as folder:
-        results = asked.results or Path(folder) / "results.jsonl"
-        before = len(results.read_text("utf-8").splitlines()) if results.exists() else 0
-        job = Path(folder) / "job.json"
-        job.write_text(
-            json.dumps(
-                {
-                    "kernel": asked.kernel, "configurations": configurations,
-                    "results": str(results.resolve()), "workers": asked.workers,
-                    "verify": verify and [str(verify[0].resolve()), verify[1]],
-                    **_budget(asked.budget),
-                    "limits": {
-                        "lds_bytes": gpu.limits.lds_bytes_per_workgroup, "threads": _THREADS,
-                    },
-                }
+@dataclass(frozen=True)
+class TritonRecipe:
+    """How every configuration of one kernel is compiled, checked and timed."""
+
+    program: Path
+    kernel: str
+    arguments: tuple[str, ...]
+    python: str
+    device: discover.Device
+    wanted: str  # as --device has it
+    verify: tuple[Path, str] | None = None  # a file and a function, instead of `reference`
+    names: tuple[str, ...] = ()  # parameters that are known before the kernel's own are
+    metric: Metric = RUNTIME
+    reference: Configuration = field(default_factory=dict)
+    timeout_s: float = 300.0
+    repeats: int = 1
+    stdin: Feed = nothing
+    waiting: list[Session] = field(default_factory=list, compare=False)  # to be taken over
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What goes to another machine: neither a process nor our standard input."""
+        plain = [getattr(self, name) for name in self.__dataclass_fields__]
+        return TritonRecipe, tuple(plain[:-2])
+
+    @contextlib.contextmanager
+    def opened(self, gpu: str | None, on_start: OnStart = lambda _: None) -> Iterator[Measuring]:
+        session = next((s for s in self.waiting if s.gpu == gpu), None) or Session(self, gpu)
+        session.recipe, session.on_start = self, on_start
+        try:
+            yield session.measure
+        finally:
+            session.end()
+
+    def files(self, _: Configuration) -> dict[str, str]:
+        """Triton's own hash of the kernel is part of the identity."""
+        return {}
+
+    @property
+    def whole(self) -> Recipe | None:
+        """The program as a command, for a metric that the launch alone does not have."""
+        if self.metric == RUNTIME:
+            return None
+        start = (self.python, "-m", "rocm_perf_triton.fixed", "{triton.Config}")
+        words = (self.kernel, str(self.program), *self.arguments)
+        return Recipe(
+            Template("", (*start, *(w.replace("{", "{{").replace("}", "}}") for w in words))),
+            self.metric,
+            timeout_s=self.timeout_s,
+            repeats=self.repeats,
+            device=self.wanted,
+            environment=python_programs.environment(
+                {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
             ),
-            encoding="utf-8",
-        )  # fmt: skip
-        command = [
-            python(), "-m", "rocm_perf_triton.tune", str(job), str(asked.program), *asked.arguments,
-        ]  # fmt: skip
-        environment = discover.environment_for(device, asked.device)
-        environment.pop("TRITON_CACHE_AUTOTUNING", None)
-        done = subprocess.run(command, env={**os.environ, **environment}, check=False)
-        lines = results.read_text("utf-8").splitlines()[before:] if results.exists() else []
-    records = [record for line in lines if (record := _record(line)) is not None]
-    if not records:
-        raise BadInput(
-            f"{asked.program}: {asked.kernel} was not tuned (exit code {done.returncode})",
+            kernel=self.kernel,
+        )
+
+    def identity(self, made_of: Sequence[Any]) -> dict[str, object]:
+        """What decides a result besides the configuration."""
+        check = [self.verify[1], _hash(self.verify[0])] if self.verify else None
+        whole = [_hash(self.program), *self.arguments] if self.whole else None
+        return {"triton": made_of, "verify": check, "metric": self.metric.text, "program": whole}
+
+
+class Session:
+    """The program, waiting at the launch; started again when a configuration has ended it."""
+
+    def __init__(self, recipe: TritonRecipe, gpu: str | None) -> None:
+        self.recipe, self.gpu = recipe, gpu
+        self.on_start: OnStart = lambda _: None
+        self._worker: GuardedWorker | None = None
+        self._kept = contextlib.ExitStack()
+        self._log = Path()
+
+    def describe(self) -> tuple[list[Configuration] | None, list[Any]]:
+        """Configurations of the kernel's own, if it has some, and what identifies the launch."""
+        answer = self._start()
+        own = answer["configurations"]
+        return own and even(own), answer["made_of"]
+
+    def compile(
+        self, configurations: Sequence[Configuration], tell: Tell
+    ) -> list[Measurement | None]:
+        """Why each cannot run, from its code object alone; None where nothing is in its way."""
+        assert self._worker is not None
+        self._worker.tell = tell
+        message = {
+            "do": "compile",
+            "configurations": [said(each) for each in configurations],
+            "workers": len(os.sched_getaffinity(0)),
+        }
+        try:
+            answer = self._worker.ask(message)
+        except WorkerDied:
+            raise self._not_tuned() from None
+        return [
+            why and Measurement("ruled_out", (), why, static_features=self._resources(facts))
+            for why, facts in zip(answer["ruled_out"], answer["facts"], strict=True)
+        ]
+
+    def measure(self, task: Task) -> Measurement:
+        """Never raises for what a configuration does: a failure is a result."""
+        recipe = self.recipe
+        message = {
+            "do": "measure",
+            "configuration": said(task.parameters),
+            "reference": said(recipe.reference),
+            "repeats": recipe.repeats if recipe.whole is None else 0,
+            "check": task.verify,
+        }
+        with gpu_lock.hold(self.gpu if self.gpu is not None else visible_gpus()) as held:
+            try:
+                if self._worker is None:
+                    self._start()
+                assert self._worker is not None
+                assert self._worker.group is not None
+                held.note_group(self._worker.group)
+                self.on_start(self._worker.group)
+                answer = self._worker.ask(message, recipe.timeout_s)
+            except NoAnswer:
+                self._end_worker()
+                late = f"was still running after {recipe.timeout_s:g} s and was stopped"
+                return Measurement("timeout", reason=f"{recipe.kernel} {late}")
+            except WorkerDied:
+                return Measurement("failed", reason=self._not_tuned().message)
+            except PerfLabError as error:
+                return Measurement("failed", reason=error.message)
+        if "error" in answer:
+            raise BadInput(f"--verify: {answer['error']}")
+        if answer.get("last"):
+            self._end_worker()
+        found = Measurement(
+            answer["status"],
+            tuple(answer["samples"]),
+            answer["reason"],
+            static_features=self._resources(answer["facts"]),
+            device=described(recipe.device),
+        )
+        if found.status != "ok" or recipe.whole is None:
+            return found
+        given = {"triton.Config": json.dumps(said(task.parameters))}
+        whole = Task({**task.parameters, **given})
+        measured = measure(whole, recipe.whole, self.gpu, self.on_start)
+        return replace(measured, static_features=found.static_features)
+
+    def end(self) -> None:
+        self._end_worker()
+        self._kept.close()
+
+    def _start(self) -> Any:
+        recipe = self.recipe
+        self._kept.close()
+        folder = self._kept.enter_context(scratch.folder("rocm-perf-tune-"))
+        stdin = self._kept.enter_context(recipe.stdin())
+        environment = {
+            **discover.environment_for(recipe.device, recipe.wanted),
+            **gpu_environment(self.gpu),
+            "TRITON_CACHE_AUTOTUNING": "0",
+        }
+        program = [recipe.kernel, str(recipe.program), *recipe.arguments]
+        start = [recipe.python, "-m", "rocm_perf_triton.tune"]
+        self._worker = GuardedWorker(
+            lambda into, out: [*start, str(into), str(out), *program],
+            folder / "output.txt",
+            environment,
+            stdin,
+            on_start=self.on_start,
+        )
+        limits = architecture(recipe.device.architecture).limits
+        message = {
+            "do": "open",
+            "verify": recipe.verify and [str(recipe.verify[0].resolve()), recipe.verify[1]],
+            "limits": {"lds_bytes": limits.lds_bytes_per_workgroup, "threads": _THREADS},
+            "names": recipe.names,
+        }
+        try:
+            answer = self._worker.ask(message, recipe.timeout_s)
+        except NoAnswer:
+            self._end_worker()
+            raise TimedOut(
+                f"{recipe.program} did not launch {recipe.kernel} within {recipe.timeout_s:g} s",
+                hint="--timeout sets the limit in seconds",
+            ) from None
+        except WorkerDied:
+            raise self._not_tuned() from None
+        if "error" in answer:
+            self._end_worker()
+            raise BadInput(f"{recipe.kernel} was not tuned: {answer['error']}")
+        return answer
+
+    def _not_tuned(self) -> BadInput:
+        """The program ended before it answered: how, and its last words."""
+        assert self._worker is not None
+        ended, self._worker = self._worker.ended(), None
+        if not isinstance(ended, process.Outcome):
+            reason = getattr(ended, "strerror", None) or ended
+            return BadInput(f"cannot run {self.recipe.python}: {reason}")
+        how = f"{self.recipe.program}: {self.recipe.kernel} was not tuned: the program "
+        last = ended.tail(2).replace("\n", " ")[:300]
+        return BadInput(
+            f"{how}{ended.sentence(None)}: {last}".rstrip(": "),
             hint="does the program run, and launch that kernel, under `rocm-perf run python`?",
         )
-    return _document(asked, records, device, gpu, provenance)
 
+    def _end_worker(self) -> None:
+        if self._worker is not None:
+            self._worker.end()
+        self._worker = None
 
-def _budget(text: str | None) -> dict[str, float | int | None]:
-    share: float | None = None
-    most: int | None = None
-    seconds: float | None = None
-    if text is not None:
-        most, seconds = parse_budget(text, _UNBOUNDED)
-        if text.strip().endswith("%"):  # of how many is known where the kernel is
-            share, most = float(text.strip()[:-1]) / 100, None
-    return {"share": share, "most": most, "seconds": seconds}
-
-
-def _record(line: str) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    good = isinstance(record, dict) and isinstance(record.get("configuration"), dict)
-    return record if good and record.get("status") else None
-
-
-def _document(
-    asked: Asked,
-    records: Sequence[Mapping[str, Any]],
-    device: discover.Device,
-    gpu: Gpu,
-    provenance: Mapping[str, Any],
-) -> TritonAutotuneDocument:
-    evaluations = [
-        TritonEvaluation(
-            configuration=r["configuration"],
-            status=r["status"],
-            reason=r.get("reason"),
-            time_ms=r.get("time_ms"),
-            resources=_resources(r, gpu),
+    def _resources(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        if "problem" in facts:
+            return {}
+        found = occupancy(
+            architecture(self.recipe.device.architecture),
+            threads=facts["threads"],
+            vgprs=facts["vgprs"] - facts["agprs"],
+            agprs=facts["agprs"],
+            total_vgprs=facts["vgprs"],
+            sgprs=facts["sgprs"],
+            lds_bytes=facts["lds_bytes"],
         )
-        for r in records
-    ]
-    timed = [e for e in evaluations if e.status == "ok" and e.time_ms is not None]
-    best = min(timed, key=lambda e: e.time_ms or 0.0, default=None)
-    first = timed[0].time_ms if timed else None
-    kind, name = device.kind, device.product
-    return TritonAutotuneDocument(
-        provenance=Provenance(
-            **provenance,
-            device=DeviceInfo(kind=kind, name=name, architecture=device.architecture),
-        ),
-        kernel=asked.kernel,
-        program=str(asked.program),
-        time_source="modelled" if device.kind == "virtual" else "measured",
-        configurations=len(evaluations),
-        ruled_out=sum(e.status == "ruled_out" for e in evaluations),
-        measured=len(timed),
-        best=TritonBest(
-            configuration=best.configuration,
-            time_ms=best.time_ms,
-            triton_config=config_text(best.configuration),
-            speedup_over_first=first / best.time_ms if first else None,
-        )
-        if best is not None and best.time_ms
-        else None,
-        evaluations=sorted(
-            evaluations, key=lambda e: (e.time_ms is None, e.time_ms or 0.0, e.status)
-        ),
-    )
+        return {**facts, "waves_per_simd": found.waves_per_simd, "limiter": found.limiter}
 
 
-def _resources(record: Mapping[str, Any], gpu: Gpu) -> TritonResources | None:
-    names = [n for n in TritonResources.model_fields if n not in ("waves_per_simd", "limiter")]
-    if any(not isinstance(record.get(name), int) for name in names):
-        return None
-    found = occupancy(
-        gpu,
-        threads=record["threads"],
-        vgprs=record["vgprs"] - record["agprs"],
-        agprs=record["agprs"],
-        total_vgprs=record["vgprs"],
-        sgprs=record["sgprs"],
-        lds_bytes=record["lds_bytes"],
-    )
-    return TritonResources(
-        **{name: record[name] for name in names},
-        waves_per_simd=found.waves_per_simd,
-        limiter=found.limiter,
-    )
+def even(configurations: Sequence[Mapping[str, Any]]) -> list[Configuration]:
+    """The same parameters in each: a space is made of rows."""
+    names = dict.fromkeys(name for each in configurations for name in each)
+    return [{name: each.get(name, _ABSENT) for name in names} for each in configurations]
 
 
-def config_text(configuration: Mapping[str, Any]) -> str:
+def said(configuration: Configuration) -> dict[str, Any]:
+    """What a configuration really sets."""
+    return {k: v for k, v in configuration.items() if v != _ABSENT}
+
+
+def config_text(configuration: Configuration) -> str:
     """`triton.Config({...}, num_warps=4)`, to paste."""
-    own = {k: v for k, v in configuration.items() if k not in _ARGUMENTS}
-    given = [f"{k}={configuration[k]!r}" for k in _ARGUMENTS if k in configuration]
+    given = said(configuration)
+    own = {k: v for k, v in given.items() if k not in _ARGUMENTS}
+    named = [f"{k}={given[k]!r}" for k in _ARGUMENTS if k in given]
     inside = ", ".join(f'"{k}": {v!r}' for k, v in own.items())
-    return "triton.Config(" + ", ".join(["{" + inside + "}", *given]) + ")"
+    return "triton.Config(" + ", ".join(["{" + inside + "}", *named]) + ")"
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from rocm_perf_lab.autotune.recorded import RecordedSpace
 from rocm_perf_lab.autotune.results_cache import ResultsCache
 from rocm_perf_lab.autotune.search import Plan, Search, Suggestion
 from rocm_perf_lab.autotune.space import Configuration, Space
+from rocm_perf_lab.autotune.triton import TritonRecipe
 
 _POLL_S = 0.5
 _LEADERS = 5
@@ -31,7 +30,7 @@ _SEARCH_SHARE = 0.9  # of a time budget; the rest is for the leaders
 class Progress:
     evaluated: int
     budget: int | None
-    best_ms: float | None
+    best: float | None
     elapsed_s: float
     left_s: float | None
     phase: str
@@ -42,7 +41,8 @@ class Progress:
 class Job:
     space: Space
     plan: Plan
-    recipe: Recipe | None = None
+    recipe: Recipe | TritonRecipe | None = None
+    ruled_out: tuple[Evaluation, ...] = ()  # before the search
     recorded: RecordedSpace | None = None
     identity: dict[str, Any] = field(default_factory=dict)
     cache: Path | None = None
@@ -56,7 +56,7 @@ class Job:
 class Tuned:
     search: Search
     evaluations: list[Evaluation] = field(default_factory=list)
-    convergence: list[tuple[int, float]] = field(default_factory=list)  # evaluated, best ms so far
+    convergence: list[tuple[int, float]] = field(default_factory=list)  # evaluated, best so far
     rounds: int = 0  # of re-measurement
     certain: bool = True
     stopped: KeyboardInterrupt | None = None  # Ctrl-C or a signal like it
@@ -154,11 +154,11 @@ class _Run:
         self.result.evaluations.append(evaluation)
         if not cached and self.job.recorded is None:
             self.cache.put(self._key(parameters), parameters, found)
-        time_ms = evaluation.time_ms
-        self.search.tell(suggestion.row, time_ms)
+        value = evaluation.value
+        self.search.tell(suggestion.row, value)
         curve = self.result.convergence
-        if time_ms is not None and (not curve or time_ms < curve[-1][1]):
-            curve.append((len(self.result.evaluations), time_ms))
+        if value is not None and (not curve or value < curve[-1][1]):
+            curve.append((len(self.result.evaluations), value))
 
     # -- the leaders ----------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class _Run:
             leaders = contenders(self.result.evaluations, _LEADERS, _MARGIN)
             if not leaders:
                 return
-            settled = all(len(e.measurement.samples_ms) >= _LEAST_SAMPLES for e in leaders)
+            settled = all(len(e.measurement.samples) >= _LEAST_SAMPLES for e in leaders)
             if settled and (len(leaders) == 1 or _same(leaders)):
                 self.result.certain = True
                 return
@@ -200,13 +200,11 @@ class _Run:
 
     # -- details --------------------------------------------------------------------------------
 
-    def _task(self, row: int, verify: bool = True) -> Task | None:
-        if self.job.recipe is None:
-            return None
-        return Task(self.job.space.configuration(row), self.job.recipe, verify=verify)
+    def _task(self, row: int, verify: bool = True) -> Task:
+        return Task(self.job.space.configuration(row), verify)
 
     def _key(self, parameters: Configuration) -> str:
-        files = _files(self.job.recipe, parameters) if self.job.recipe else {}
+        files = self.job.recipe.files(parameters) if self.job.recipe else {}
         return results_cache.key({**self.job.identity, "files": files}, parameters)
 
     def _tell(self, phase: str) -> None:
@@ -219,14 +217,14 @@ class _Run:
             left = elapsed / done * (budget - done)
         best = self.result.best
         unit = self.job.recipe.metric.unit if self.job.recipe else "ms"
-        best_ms = best.time_ms if best else None
-        self.job.tell(Progress(done, budget, best_ms, elapsed, left, phase, unit))
+        value = best.value if best else None
+        self.job.tell(Progress(done, budget, value, elapsed, left, phase, unit))
 
 
 def _same(leaders: list[Evaluation]) -> bool:
     """Every interval is within 1 % of its mean: what is left between them does not matter."""
     for leader in leaders:
-        interval = leader.interval_ms()
+        interval = leader.interval95()
         if interval is None or interval[1] - interval[0] > 0.02 * (sum(interval) / 2):
             return False
     return True
@@ -235,29 +233,7 @@ def _same(leaders: list[Evaluation]) -> bool:
 def _executor(job: Job) -> Executor:
     if job.recorded is not None:
         return executors.Replay(job.recorded)
+    assert job.recipe is not None
     if job.scheduler is not None:
-        return executors.DaskCluster(job.scheduler)
-    return executors.LocalGpus(executors.local_gpus(job.workers))
-
-
-def _files(recipe: Recipe, parameters: Configuration) -> dict[str, str]:
-    """Hashes of the files the commands name: a rebuilt program is another program."""
-    values: dict[str, Any] = {**parameters, "workdir": "", "log": "", "gpu": "0"}
-    templates = [recipe.command, recipe.build, recipe.verify, recipe.metric.command]
-    found = {}
-    for template in templates:
-        for argument in template.fill(values) if template else ():
-            path = Path(argument)
-            if len(argument) < 4096 and "\0" not in argument and path.is_file():
-                stat = path.stat()
-                found[argument] = _hash(str(path.absolute()), stat.st_mtime_ns, stat.st_size)
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _hash(path: str, mtime_ns: int, size: int) -> str:
-    with Path(path).open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return executors.DaskCluster(job.recipe, job.scheduler)
+    return executors.LocalGpus(job.recipe, executors.local_gpus(job.workers))

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,11 +15,11 @@ import typer
 
 from rocm_perf_lab import signals
 from rocm_perf_lab.cli.autotune_progress import progress
-from rocm_perf_lab.cli.autotune_triton import run_triton
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Device, Json, Report
 from rocm_perf_lab.cli.streams import input_is_not_given_on, say
-from rocm_perf_lab.errors import GateFailed, UsageError, plain, plain_lines
+from rocm_perf_lab.collect.standard_input import given, nothing
+from rocm_perf_lab.errors import GateFailed, plain, plain_lines
 
 if TYPE_CHECKING:
     from rocm_perf_lab.schema.autotune import AutotuneDocument
@@ -172,24 +173,6 @@ def autotune(
     promising ones are measured next; the leaders are measured again until the best is certain.
     Ctrl-C ends the run with the best so far and exit code 130.
     """
-    if triton is not None:
-        if cmd_template is not None or simulate is not None or build is not None:
-            raise UsageError("--triton runs the program itself: no --cmd-template, no --build")
-        run_triton(
-            triton,
-            tuple(arguments or ()),
-            space,
-            cache,
-            device,
-            workers,
-            verify,
-            budget,
-            json=json,
-            quiet=quiet,
-        )
-        return
-    if arguments:
-        raise UsageError(f"{arguments[0]}: arguments go with --triton")
     with _one_thread():
         from rocm_perf_lab.autotune import document, job, tune
 
@@ -197,11 +180,13 @@ def autotune(
     request = job.Request(
         space=space,
         command=cmd_template,
+        triton=triton,
+        arguments=tuple(arguments or ()),
         simulate=simulate,
         build=build,
         verify=verify,
         metric=metric,
-        budget=budget or "10%",
+        budget=budget or ("10%" if triton is None else "100%"),
         strategy=strategy,
         seed=seed,
         seed_fraction=seed_fraction,
@@ -214,9 +199,12 @@ def autotune(
         device=device,
         shell=shell,
     )
-    if simulate is None:
+    once = triton is not None and workers == 1 and scheduler is None
+    if simulate is None and not once:
         input_is_not_given_on("autotune")
-    with progress(quiet or (simulate is not None and json)) as tell:
+    with progress(quiet or (simulate is not None and json)) as tell, given() as ours:
+        # A Triton program that runs on one GPU only is run once, or again after a failure.
+        request = replace(request, stdin=ours.for_a_run if once else nothing)
         asked = job.make_job(request, tell)
         tuned = tune.tune(asked)
     result = document.document(request, asked, tuned, started)
@@ -254,15 +242,14 @@ def _one_thread() -> Iterator[None]:
 
 
 def _print(result: AutotuneDocument, as_json: bool, quiet: bool) -> None:
-    from rocm_perf_lab.report.autotune import summary
+    from rocm_perf_lab.report.autotune import in_words, summary
     from rocm_perf_lab.schema.common import to_json
 
-    best = result.best_config
     if as_json:
         sys.stdout.write(to_json(result))
     elif quiet:
-        if best:
-            print(plain(" ".join(f"{k}={v}" for k, v in best.parameters.items())))
+        if result.best_config is not None:
+            print(plain(in_words(result)))
     else:
         sys.stdout.write(plain_lines(summary(result)))
     for warning in result.warnings:

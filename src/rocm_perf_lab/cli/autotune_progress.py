@@ -53,9 +53,9 @@ def progress(quiet: bool) -> Iterator[Callable[[Progress], None]]:
 
 def describe(p: Progress) -> str:
     of = f" of {p.budget}" if p.budget else ""
-    best = (
-        f"best {p.best_ms:.4g} {p.unit}".rstrip() if p.best_ms is not None else "none works so far"
-    )
+    if p.phase == "compile":
+        return f"{p.evaluated}{of} compiled"
+    best = f"best {p.best:.4g} {p.unit}".rstrip() if p.best is not None else "none works so far"
     left = f", {minutes(p.left_s)} left" if p.left_s is not None and p.phase == "search" else ""
     what = "" if p.phase == "search" else ", measuring the leaders again"
     return f"{p.evaluated}{of} measured, {best}{left}{what}"

@@ -9,15 +9,20 @@ from pydantic import Field, JsonValue
 from rocm_perf_lab.schema.common import Document, Model
 
 Parameters = dict[str, bool | int | float | str]
-Status = Literal["ok", "invalid", "build_failed", "failed", "timeout", "wrong", "out_of_resources"]
+Status = Literal[
+    "ok", "invalid", "build_failed", "failed", "timeout", "wrong", "out_of_resources", "ruled_out"
+]
+_MS = "null where the metric is no time in milliseconds"
 
 
 class BestConfig(Model):
     parameters: Parameters
-    runtime_ms: float = Field(description="median of its samples, in the metric that was asked for")
+    value: float = Field(description="median of its samples, in `unit`")
+    runtime_ms: float | None = Field(description=f"the same; {_MS}")
     samples: int
     cv: float | None
-    ci95_ms: tuple[float, float] | None
+    ci95: tuple[float, float] | None = Field(description="of the mean, in `unit`")
+    ci95_ms: tuple[float, float] | None = Field(description=f"the same; {_MS}")
     stable: bool | None = Field(description="CV at most 0.10; null: measured once")
 
 
@@ -69,11 +74,14 @@ class Phases(Model):
 class EvaluationLine(Model):
     parameters: Parameters
     status: Status
-    runtime_ms: float | None
-    samples_ms: list[float]
+    order: int | None = Field(description="of measuring, from 1; null: ruled out before")
+    value: float | None = Field(description="median of its samples, in `unit`")
+    samples: list[float] = Field(description="in `unit`")
+    runtime_ms: float | None = Field(description=f"the value; {_MS}")
+    samples_ms: list[float] = Field(description="the samples; empty where they are no times")
     cv: float | None
     stable: bool | None
-    phase: Literal["seed", "confirm"]
+    phase: Literal["seed", "confirm", "compile"]
     member: str = Field(description="which part of the search proposed it")
     cached: bool
     reason: str | None
@@ -83,14 +91,17 @@ class EvaluationLine(Model):
 
 class ConvergencePoint(Model):
     evaluated: int
-    runtime_ms: float = Field(description="best so far")
+    value: float = Field(description="best so far, in `unit`")
+    runtime_ms: float | None = Field(description=f"the same; {_MS}")
 
 
 class ValueInfluence(Model):
     value: bool | int | float | str
     evaluated: int
-    best_ms: float | None
-    median_ms: float | None
+    best: float | None = Field(description="in `unit`")
+    median: float | None = Field(description="in `unit`")
+    best_ms: float | None = Field(description=f"the same; {_MS}")
+    median_ms: float | None = Field(description=f"the same; {_MS}")
 
 
 class ParameterInfluence(Model):
@@ -112,7 +123,7 @@ class AutotuneDocument(Document):
     metric: str
     unit: str = Field(
         default="ms",
-        description="of the metric: fields called runtime_ms, samples_ms, … hold its values",
+        description="of the metric, and so of `value`, `samples`, `best`, `median` and `ci95`",
     )
     modelled_error: float | None = Field(
         default=None,

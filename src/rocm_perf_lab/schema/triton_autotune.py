@@ -1,12 +1,13 @@
-"""triton_autotune.json: what tuning a Triton kernel found."""
+"""triton_autotune.json, of `autotune --triton --json`: autotune.json, and what is Triton's."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from rocm_perf_lab.schema.common import Document, Model
+from pydantic import Field
 
-Value = bool | int | float | str
+from rocm_perf_lab.schema.autotune import AutotuneDocument, EvaluationLine, Parameters
+from rocm_perf_lab.schema.common import Model
 
 
 class TritonResources(Model):
@@ -23,27 +24,27 @@ class TritonResources(Model):
     limiter: str | None
 
 
-class TritonEvaluation(Model):
-    configuration: dict[str, Value]
-    status: Literal["ok", "wrong", "failed", "ruled_out"]
-    reason: str | None
+class TritonEvaluation(EvaluationLine):
+    configuration: Parameters = Field(description="what it sets of its parameters")
     time_ms: float | None
     resources: TritonResources | None
 
 
 class TritonBest(Model):
-    configuration: dict[str, Value]
-    time_ms: float
-    triton_config: str  # to paste
-    speedup_over_first: float | None  # the first configuration that ran
+    configuration: Parameters
+    time_ms: float | None = Field(description="null where the metric is no time")
+    triton_config: str = Field(description="to paste")
+    speedup_over_first: float | None = Field(description="the first configuration that ran")
 
 
-class TritonAutotuneDocument(Document):
+class TritonAutotuneDocument(AutotuneDocument):
     kernel: str
     program: str
     time_source: Literal["modelled", "measured"]
     configurations: int
-    ruled_out: int  # by their code objects, before anything ran
+    ruled_out: int = Field(description="by their code objects, before anything ran")
     measured: int
     best: TritonBest | None
-    evaluations: list[TritonEvaluation]  # quickest first, then those without a time
+    evaluations: list[TritonEvaluation] = Field(  # type: ignore[assignment]
+        description="quickest first, then those without a value"
+    )

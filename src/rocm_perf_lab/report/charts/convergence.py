@@ -29,14 +29,14 @@ class Chart:
 
 
 def convergence(document: AutotuneDocument) -> Chart | None:
-    """Each measurement a point, the best so far a line; time on a log scale."""
-    times = [(i, e.runtime_ms) for i, e in enumerate(document.evaluations, 1)]
-    known = [(i, t) for i, t in times if t is not None]
+    """Each measurement a point, the best so far a line; on a log scale."""
+    measured = sorted((e.order, e.value) for e in document.evaluations if e.order is not None)
+    known = [(i, t) for i, t in measured if t is not None]
     if not known:
         return None
     low, high = min(t for _, t in known), max(t for _, t in known)
     high = max(high, low * 1.1)
-    count = max(len(times), 2)
+    count = max(len(measured), 2)
 
     def x(i: float) -> float:
         return round(_LEFT + (i - 1) / (count - 1) * (_WIDTH - _LEFT - _RIGHT), 1)
@@ -59,7 +59,7 @@ def convergence(document: AutotuneDocument) -> Chart | None:
     return Chart(
         _WIDTH,
         _HEIGHT,
-        [(x(i), y(t), f"{i}: {t:.4g} ms") for i, t in known],
+        [(x(i), y(t), f"{i}: {t:.4g} {document.unit}".rstrip()) for i, t in known],
         "".join(steps),
         [Tick(x(n), str(n)) for n in sorted({1, *(round(count * k / 5) for k in range(1, 6))})],
         [Tick(y(t), f"{t:.3g}") for t in y_ticks],

@@ -1,15 +1,14 @@
-"""``python -m rocm_perf_triton.tune JOB.json PROGRAM ARGUMENTS``: tune one kernel of a program.
+"""``python -m rocm_perf_triton.tune IN OUT KERNEL PROGRAM ARGUMENTS``: one kernel of a program in
+one configuration after the other, as somebody asks.
 
-The program runs as it is until it first launches the kernel. Then, with the arguments of that
-launch, every configuration is compiled (in parallel; nothing runs yet), those whose code object
-rules them out are dropped, the others are run on the same inputs, compared with the reference and
-timed. One line of JSON per configuration goes to the job's results file, from which a later run
-resumes. The program does not go on.
+The program runs as it is until it first launches the kernel, and no further: from then on lines of
+JSON are read from the pipe IN and answered on OUT, and every answer is about that launch, with its
+arguments. `open` says what the launch is, `compile` compiles configurations (in parallel; nothing
+runs), `measure` runs one on the launch's inputs, compares it with the reference and times it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import multiprocessing
@@ -17,7 +16,7 @@ import os
 import re
 import runpy
 import sys
-import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,131 +33,149 @@ _FIELDS = {
 }  # fmt: skip
 
 
-class Finished(SystemExit):
-    pass
-
-
-class Job:
-    def __init__(self, path: Path) -> None:
-        given = json.loads(path.read_text(encoding="utf-8"))
-        self.kernel: str = given["kernel"]
-        self.configurations: list[dict[str, Any]] | None = given["configurations"]
-        self.results = Path(given["results"])
-        self.limits: dict[str, int] = given["limits"]
-        self.workers: int = given["workers"]
-        self.verify: list[str] | None = given["verify"]  # a file and a function in it
-        self.share: float | None = given["share"]  # of the configurations, at most
-        self.most: int | None = given["most"]  # of them
-        self.seconds: float | None = given["seconds"]
-        self.done: dict[str, Any] = {}
-        if self.results.exists():
-            for line in self.results.read_text(encoding="utf-8").splitlines():
-                try:
-                    record = json.loads(line)
-                    self.done[record["key"]] = record
-                except (ValueError, KeyError, TypeError):
-                    continue  # the line a killed run was writing
-
-    def write(self, record: dict[str, Any]) -> None:
-        with self.results.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
-
-
 def main(arguments: list[str]) -> None:
-    job = Job(Path(arguments[0]))
-    program = arguments[1]
-    sys.argv = arguments[1:]
+    reads, writes, kernel, program = int(arguments[0]), int(arguments[1]), *arguments[2:4]
+    with os.fdopen(reads, "rb") as asked, os.fdopen(writes, "wb") as answers:
+
+        def serve(*launch: Any) -> None:
+            served = Served(Launch(*launch), lambda text: _write(answers, {"tell": text}))
+            for line in asked:
+                answer = served.answer(**json.loads(line))
+                _write(answers, answer)
+                if answer.get("last"):
+                    break
+            # Threads of the program, and what it wanted to do in the end, are not waited for.
+            sys.stdout.flush()
+            os._exit(0)
+
+        try:
+            run_program(program, arguments[3:], kernel, serve)
+        except SystemExit as stop:
+            if stop.code not in (None, 0):
+                raise
+        asked.readline()
+        _write(answers, {"error": f"{program} ended without launching {kernel}"})
+
+
+def _write(file: Any, message: dict[str, Any]) -> None:
+    file.write(json.dumps(message).encode("ascii") + b"\n")
+    file.flush()
+
+
+Launched = Callable[[Any, Any, Any, Any, dict[str, Any]], Any]
+
+
+def run_program(program: str, words: list[str], kernel: str, launched: Launched) -> None:
+    """`launched` gets a launch of the kernel instead of Triton: the kernel, its configurations
+    where it has some, arguments, grid and options."""
+    sys.argv = words
     sys.path.insert(0, str(Path(program).resolve().parent))
-    _watch(job)
-    try:
-        runpy.run_path(program, run_name="__main__")
-    except Finished:
-        return
-    sys.exit(f"rocm-perf: {program} ended without launching {job.kernel}")
+    _watch(kernel, launched)
+    runpy.run_path(program, run_name="__main__")
 
 
-def _watch(job: Job) -> None:
+def _watch(kernel: str, launched: Launched) -> None:
     """Launches go through `run` of the autotuner or of the kernel itself: both are listened to."""
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import JITFunction
 
     plain, tuned = JITFunction.run, Autotuner.run
+    busy = [False]
+
+    def hand_over(*launch: Any) -> Any:
+        busy[0] = True
+        try:
+            return launched(*launch)
+        finally:
+            busy[0] = False
 
     def run_plain(self: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-        if self.__name__ == job.kernel and not warmup and not _busy[0]:
-            tune(job, self, None, args, grid, kwargs)
+        if self.__name__ == kernel and not warmup and not busy[0]:
+            return hand_over(self, None, args, grid, kwargs)
         return plain(self, *args, grid=grid, warmup=warmup, **kwargs)
 
     def run_tuned(self: Any, *args: Any, **kwargs: Any) -> Any:
         function = self
         while not isinstance(function, JITFunction):
             function = function.fn
-        if function.__name__ == job.kernel and not _busy[0]:
+        if function.__name__ == kernel and not busy[0]:
             grid = kwargs.pop("grid")
             kwargs.pop("warmup", None)
-            tune(job, function, self.configs, args, grid, kwargs)
+            return hand_over(function, self.configs, args, grid, kwargs)
         return tuned(self, *args, **kwargs)
 
     JITFunction.run, Autotuner.run = run_plain, run_tuned
 
 
-_busy = [False]
+class Served:
+    """The answers about one launch."""
 
+    def __init__(self, launch: Launch, tell: Callable[[str], None]) -> None:
+        self.launch, self.tell = launch, tell
+        self.facts: dict[str, dict[str, Any]] = {}
+        self.limits: dict[str, int] = {}
+        self.verify: list[str] | None = None  # a file and a function in it
+        self.expected: dict[str, Any] | None = None
+        self.reference: list[Any] | None = None
 
-def tune(job: Job, kernel: Any, own: Any, args: Any, grid: Any, kwargs: dict[str, Any]) -> None:
-    _busy[0] = True
-    space = job.configurations
-    if space is None:
-        if own is None:
-            sys.exit(f"rocm-perf: {job.kernel} has no configurations of its own: give --space")
-        space = [_from_config(config) for config in own]
-    kwargs = {k: v for k, v in kwargs.items() if k not in space[0]}
-    launch = Launch(kernel, args, grid, kwargs)
-    _tell(f"{len(space)} configurations to compile")
-    compiled = _compile_all(launch, space, job.workers)
-    chosen = [
-        (config, _ruled_out(config, facts, job.limits), facts)
-        for config, facts in zip(space, compiled, strict=True)
-    ]
-    left = sum(1 for _, why, _ in chosen if why is None)
-    _tell(f"{left} left by their code objects; {len(space) - left} ruled out before anything ran")
-    expected = launch.expected(*job.verify) if job.verify else None
-    reference, measured, started = None, 0, time.monotonic()
-    most = len(space) if job.most is None else job.most
-    if job.share is not None:
-        most = max(1, math.ceil(job.share * len(space) - 1e-9))
-    for number, (config, why, facts) in enumerate(chosen, 1):
-        key = launch.key(config)
-        record: dict[str, Any] = {"key": key, "configuration": config, **facts}
+    def answer(self, do: str, **asked: Any) -> dict[str, Any]:
+        found: dict[str, Any] = getattr(self, f"_{do}")(**asked)
+        return found
+
+    def _open(
+        self, verify: list[str] | None, limits: dict[str, int], names: list[str]
+    ) -> dict[str, Any]:
+        self.verify, self.limits = verify, limits
+        self.launch.leave_out(names)
+        return {"configurations": self.launch.own, "made_of": self.launch.made_of()}
+
+    def _compile(self, configurations: list[dict[str, Any]], workers: int) -> dict[str, Any]:
+        for number, facts in enumerate(_compile_all(self.launch, configurations, workers), 1):
+            self.facts[_key(configurations[number - 1])] = facts
+            self.tell(str(number))
+        return {
+            "ruled_out": [self._ruled_out(each) for each in configurations],
+            "facts": [self.facts[_key(each)] for each in configurations],
+        }
+
+    def _measure(
+        self, configuration: dict[str, Any], reference: dict[str, Any], repeats: int, check: bool
+    ) -> dict[str, Any]:
+        why = self._ruled_out(configuration)
+        found: dict[str, Any] = {"facts": self.facts[_key(configuration)], "samples": []}
         if why is not None:
-            job.write({**record, "status": "ruled_out", "reason": why})
-            continue
-        if key in job.done and job.done[key].get("status") in ("ok", "wrong"):
-            job.write(job.done[key])
-            continue
-        spent = job.seconds is not None and time.monotonic() - started >= job.seconds
-        if measured >= most or (spent and measured):
-            _tell(f"the budget is spent: {measured} measured, the rest of {left} not")
-            break
-        measured += 1
+            return {**found, "status": "ruled_out", "reason": why}
         try:
-            if reference is None and expected is None:
-                reference = launch.outputs(next(c for c, why, _ in chosen if why is None))
-            found = launch.outputs(config)
-            if expected is not None:
-                problem = launch.differs_from(found, expected)
-            else:
-                problem = launch.differs(found, reference or [])
-            took = None if problem else launch.milliseconds(config)
+            problem = self._problem(configuration, reference) if check else None
+            if problem is not None:
+                return {**found, "status": "wrong", "reason": problem}
+            samples = [self.launch.milliseconds(configuration) for _ in range(repeats)]
+        except BadReference as error:
+            return {"error": str(error)}
         except Exception as error:
-            job.write({**record, "status": "failed", "reason": _sentence(error)})
-            if isinstance(error, hip.HipError):
-                sys.exit(f"rocm-perf: {config} ended the device: {_sentence(error)}")
-            continue
-        status = "wrong" if problem else "ok"
-        job.write({**record, "status": status, "reason": problem, "time_ms": took})
-        _tell(f"{number} of {len(chosen)}: {'wrong result' if problem else f'{took:.6g} ms'}")
-    raise Finished(0)
+            last = isinstance(error, hip.HipError)  # the device is of no use any more
+            return {**found, "status": "failed", "reason": _sentence(error), "last": last}
+        return {**found, "status": "ok", "reason": None, "samples": samples}
+
+    def _ruled_out(self, configuration: dict[str, Any]) -> str | None:
+        key = _key(configuration)
+        if key not in self.facts:
+            self.facts[key] = _compiled(self.launch, configuration)
+        return _ruled_out(self.facts[key], self.limits)
+
+    def _problem(self, configuration: dict[str, Any], reference: dict[str, Any]) -> str | None:
+        """How the kernel's arrays differ from what they should be."""
+        if self.verify is not None:
+            if self.expected is None:
+                self.expected = self.launch.expected(*self.verify)
+            return self.launch.differs_from(self.launch.outputs(configuration), self.expected)
+        if self.reference is None:
+            self.reference = self.launch.outputs(reference)
+        return self.launch.differs(self.launch.outputs(configuration), self.reference)
+
+
+def _key(configuration: dict[str, Any]) -> str:
+    return json.dumps(configuration, sort_keys=True)
 
 
 def _from_config(config: Any) -> dict[str, Any]:
@@ -167,24 +184,24 @@ def _from_config(config: Any) -> dict[str, Any]:
     return {**config.kwargs, **given}
 
 
-def _tell(text: str) -> None:
-    sys.stderr.write(f"rocm-perf: {text}\n")
-
-
 def _sentence(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[-1] if lines else ''}"[:300]
 
 
+class BadReference(Exception):
+    """What --verify names is not what it must be."""
+
+
 class Launch:
     """The launch to repeat: its arguments as they were, and copies of the arrays among them."""
 
-    def __init__(self, kernel: Any, args: Any, grid: Any, kwargs: dict[str, Any]) -> None:
+    def __init__(self, kernel: Any, own: Any, args: Any, grid: Any, kwargs: dict[str, Any]) -> None:
         self.kernel, self.args, self.grid, self.kwargs = kernel, args, grid, kwargs
+        self.own = None if own is None else [_from_config(config) for config in own]
         self.named = {**dict(zip(kernel.arg_names, args, strict=False)), **kwargs}
         everything = [*args, *kwargs.values()]
         self.arrays = [a for a in everything if hasattr(a, "data_ptr") and hasattr(a, "dtype")]
-        self.checked_by: list[str] = []
         hip.synchronize()
         self.before = [_bytes(a) for a in self.arrays]
 
@@ -193,15 +210,16 @@ class Launch:
             *self.args, grid=self.grid, **{"warmup": False, **self.kwargs, **config, **more}
         )
 
-    def key(self, config: dict[str, Any]) -> str:
-        """The same kernel, arguments, device and configuration give the same time."""
+    def leave_out(self, names: list[str]) -> None:
+        """What the configurations say: no function that computes a reference is told of it."""
+        self.named = {k: v for k, v in self.named.items() if k not in names}
+
+    def made_of(self) -> list[Any]:
+        """The same kernel, arguments and device give the same time."""
         shapes = [
             [str(a.dtype), list(a.shape)] if hasattr(a, "dtype") else repr(a) for a in self.args
         ]
-        device = hip.properties(hip.current_device())["name"]
-        made_of = [self.kernel.cache_key, shapes, device, config, *self.checked_by]
-        text = json.dumps(made_of, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+        return [self.kernel.cache_key, shapes, hip.properties(hip.current_device())["name"]]
 
     def restore(self) -> None:
         for array, raw in zip(self.arrays, self.before, strict=True):
@@ -228,18 +246,20 @@ class Launch:
         """What the user's function says of the arrays after the launch, by the kernel's names."""
         compute = runpy.run_path(file).get(function)
         if not callable(compute):
-            sys.exit(f"rocm-perf: {file} has no function {function}")
+            raise BadReference(f"{file} has no function {function}")
         before = {id(array): raw for array, raw in zip(self.arrays, self.before, strict=True)}
         given = {
             name: _numbers(value, before[id(value)]) if id(value) in before else value
             for name, value in self.named.items()
         }
-        self.checked_by = [function, hashlib.sha256(Path(file).read_bytes()).hexdigest()]
-        told = compute(**given)
+        try:
+            told = compute(**given)
+        except Exception as error:
+            raise BadReference(f"{function} raised {_sentence(error)}") from error
         names = [n for n, v in self.named.items() if id(v) in before]
         if not isinstance(told, dict) or not told or not set(told) <= set(names):
             wanted = ", ".join(names)
-            sys.exit(f"rocm-perf: {function} must return arrays by name, of these: {wanted}")
+            raise BadReference(f"{function} must return arrays by name, of these: {wanted}")
         return told
 
     def differs_from(self, found: list[Any], expected: dict[str, Any]) -> str | None:
@@ -315,10 +335,10 @@ def _size(array: Any) -> int:
 _shared: dict[str, Any] = {}
 
 
-def _compile(config: dict[str, Any]) -> dict[str, Any]:
+def _compiled(launch: Launch, config: dict[str, Any]) -> dict[str, Any]:
     """What the code object says; compiled by Triton into its cache on disk."""
     try:
-        kernel = _shared["launch"].run(config, warmup=True)
+        kernel = launch.run(config, warmup=True)
     except Exception as error:
         return {"problem": _sentence(error)}
     listing = {name: int(value) for name, value in _LINE.findall(kernel.asm["amdgcn"])}
@@ -331,18 +351,25 @@ def _compile(config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _compile_all(launch: Launch, space: list[dict[str, Any]], workers: int) -> list[dict[str, Any]]:
+def _compile_one(config: dict[str, Any]) -> dict[str, Any]:
+    return _compiled(_shared["launch"], config)
+
+
+def _compile_all(
+    launch: Launch, space: list[dict[str, Any]], workers: int
+) -> Iterator[dict[str, Any]]:
     """In forked processes, which compile and never touch the device."""
     _shared["launch"] = launch
     if workers < 2 or len(space) < 2:
-        return [_compile(config) for config in space]
+        yield from map(_compile_one, space)
+        return
     with multiprocessing.get_context("fork").Pool(workers) as pool:
-        return pool.map(_compile, space, chunksize=1)
+        yield from pool.imap(_compile_one, space)
 
 
-def _ruled_out(config: dict[str, Any], facts: dict[str, Any], limits: dict[str, int]) -> str | None:
+def _ruled_out(facts: dict[str, Any], limits: dict[str, int]) -> str | None:
     if "problem" in facts:
-        return f"does not compile: {facts.pop('problem')}"
+        return f"does not compile: {facts['problem']}"
     if facts["lds_bytes"] > limits["lds_bytes"]:
         return f"needs {facts['lds_bytes']:,} bytes of LDS; a workgroup has {limits['lds_bytes']:,}"
     if facts["threads"] > limits["threads"]:
