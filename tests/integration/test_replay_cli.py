@@ -361,7 +361,7 @@ def test_many_changed_captures_are_replayed_or_refused(
 
 def _replay_changed(captured: Path, tmp_path: Path, data: st.DataObject) -> None:
     folder = changed(captured, tmp_path / "c", data)
-    options = run.Options(capture=folder, iterations=1, warmup=0, timeout_s=20)
+    options = run.ReplayOptions(capture=folder, iterations=1, warmup=0, timeout_s=20)
     try:
         run.full_vm(options)
     except PerfLabError as error:

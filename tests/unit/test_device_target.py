@@ -26,7 +26,9 @@ def libraries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
-def auto(tmp_path: Path, *, gpu: bool, installed: bool, wrapper: bool = False) -> target.Target:
+def auto(
+    tmp_path: Path, *, gpu: bool, installed: bool, wrapper: bool = False
+) -> target.ProfilingTarget:
     driver = tmp_path / "kfd"
     if gpu:
         driver.touch()

@@ -311,7 +311,7 @@ def _kernel(
             reasons.setdefault(name, f"{why} in counter pass {number}")
         if alive:
             found.append(PassReadings(one.index, part[0], part[1], alive))
-    # Where another pass did count it, a counter's silence in one needs no word.
+    # A counter that was silent in one pass and counted in another is known: it needs no reason.
     living = {name for p in found for name in p.readings}
     reasons = {name: why for name, why in reasons.items() if name not in living}
     if not parts:

@@ -177,7 +177,7 @@ def _measure(
     return Measurement("ok", tuple(samples), None, features, static, device)
 
 
-def _plain(place: _Place, lock: tuple[int, ...]) -> process.Outcome:
+def _plain(place: _Place, lock: tuple[int, ...]) -> process.Ended:
     done = _run(place, place.recipe.command, place.log, lock)
     if not done.ok:
         raise _stop(done, "failed", "the program", place.recipe.timeout_s)
@@ -233,7 +233,7 @@ def _profiled(place: _Place, lock: tuple[int, ...]) -> profile_worker.Answer:
         raise _Stop("timeout", late) from None
     except WorkerDied:
         ended = worker.ended()
-        if not isinstance(ended, process.Outcome):
+        if not isinstance(ended, process.Ended):
             raise _Stop("failed", f"cannot run the profiler: {ended}") from None
         raise _stop(ended, "failed", "the profile", limit) from None
     finally:
@@ -262,7 +262,7 @@ def _run(
     log: Path,
     lock: tuple[int, ...] = (),
     stdin: Path | None = None,
-) -> process.Outcome:
+) -> process.Ended:
     command = template.fill(place.values)
     try:
         with stdin.open("rb") if stdin is not None and stdin.exists() else nothing() as given:
@@ -280,7 +280,7 @@ def _run(
         raise _Stop("failed", f"cannot run {command[0]}: {reason}") from None
 
 
-def _stop(done: process.Outcome, status: str, what: str, timeout_s: float) -> _Stop:
+def _stop(done: process.Ended, status: str, what: str, timeout_s: float) -> _Stop:
     tail = done.tail(40)
     if done.exit_code is None:
         status = "timeout"
@@ -289,7 +289,7 @@ def _stop(done: process.Outcome, status: str, what: str, timeout_s: float) -> _S
     return _Stop(status, f"{what} {done.sentence(timeout_s)}: {_last(done)}".rstrip(": "))
 
 
-def _last(done: process.Outcome) -> str:
+def _last(done: process.Ended) -> str:
     return done.tail(2).replace("\n", " ")[:300]
 
 

@@ -265,7 +265,7 @@ class Session:
         """The program ended before it answered: how, and its last words."""
         assert self._worker is not None
         ended, self._worker = self._worker.ended(), None
-        if not isinstance(ended, process.Outcome):
+        if not isinstance(ended, process.Ended):
             reason = getattr(ended, "strerror", None) or ended
             return BadInput(f"cannot run {self.recipe.python}: {reason}")
         how = f"{self.recipe.program}: {self.recipe.kernel} was not tuned: the program "

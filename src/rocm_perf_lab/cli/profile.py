@@ -109,7 +109,7 @@ def profile(
                 "--capture goes with no program, no --kernel and no --no-rocprof",
                 hint="a capture holds one dispatch; `rocm-perf replay profile` has more options",
             )
-        replayed = microscope.Options(
+        replayed = microscope.MicroscopeOptions(
             capture=capture,
             runs=runs,
             counters=counters,

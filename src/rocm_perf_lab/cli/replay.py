@@ -148,11 +148,11 @@ def full_vm_command(
     Times are those of the dispatch's own timestamps. What comes out is compared with the captured
     output every time; exit code 1: it differs.
     """
-    from rocm_perf_lab.replay.run import Options, full_vm
+    from rocm_perf_lab.replay.run import ReplayOptions, full_vm
     from rocm_perf_lab.report import replay as report
     from rocm_perf_lab.schema.common import to_json
 
-    options = Options(
+    options = ReplayOptions(
         capture=capture,
         iterations=iterations,
         warmup=warmup,
@@ -199,9 +199,9 @@ def profile_command(
 ) -> None:
     """Roofline, counters, thread trace and verdict of the captured dispatch alone."""
     from rocm_perf_lab.cli.output import print_profile
-    from rocm_perf_lab.replay.microscope import Options, profile_capture
+    from rocm_perf_lab.replay.microscope import MicroscopeOptions, profile_capture
 
-    options = Options(
+    options = MicroscopeOptions(
         capture=capture,
         runs=runs,
         iterations=iterations,

@@ -127,7 +127,7 @@ def counter_passes(
         done.files += by_pass(out, found)
 
 
-def _named(outcome: process.Outcome, batch: Sequence[Sequence[str]]) -> list[str]:
+def _named(outcome: process.Ended, batch: Sequence[Sequence[str]]) -> list[str]:
     """Counters asked for that the last lines name; none where they name all, or none."""
     words = set(re.findall(r"\w+", outcome.tail(3)))
     asked = [c for group in batch for c in group]
@@ -177,14 +177,14 @@ def thread_trace(
     return ThreadTraces((), tuple(notes))
 
 
-def _plain(job: Job, what: str) -> process.Outcome:
+def _plain(job: Job, what: str) -> process.Ended:
     outcome = _run(job, job.program, what.replace(" ", "-"), what)
     if not outcome.ok and not (job.ignore_failure and outcome.exit_code is not None):
         raise _failure(job, outcome, f"({what}, without a profiler)")
     return outcome
 
 
-def _run(job: Job, command: Sequence[str], name: str, what: str) -> process.Outcome:
+def _run(job: Job, command: Sequence[str], name: str, what: str) -> process.Ended:
     job.tell(what)
     try:
         with job.stdin() as given:
@@ -199,7 +199,7 @@ def _run(job: Job, command: Sequence[str], name: str, what: str) -> process.Outc
     return outcome
 
 
-def _failure(job: Job, outcome: process.Outcome, where: str) -> BadInput:
+def _failure(job: Job, outcome: process.Ended, where: str) -> BadInput:
     tail = outcome.tail()
     for full in (job.folder, Path(tempfile.gettempdir())):
         # A program, or its profiler, that fails on a full disk is not the one to blame.

@@ -19,7 +19,7 @@ _GRACE_S = 5.0  # between asking a group to end and killing it
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Ended:
     exit_code: int | None  # None: it had to be killed for running past the limit
     wall_ms: float
     log: Path
@@ -57,7 +57,7 @@ def run(
     stdin: BinaryIO | None = None,
     keep_open: Sequence[int] = (),
     on_start: Callable[[int], None] = lambda _: None,
-) -> Outcome:
+) -> Ended:
     """Run `command` without a shell. Every process it leaves behind ends with it.
 
     `stdin`: an open file; without one there is nothing to read. `keep_open`: file descriptors the
@@ -136,10 +136,10 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         os.killpg(process.pid, number)
 
 
-def _outcome(words: list[str], guard_code: int, late: bool, log: Path) -> Outcome:
+def _outcome(words: list[str], guard_code: int, late: bool, log: Path) -> Ended:
     if words[:1] == ["error"]:
         raise OSError(int(words[1]), os.strerror(int(words[1])))
     if len(words) != 4:  # the guard was killed too
-        return Outcome(None if late else guard_code, 0.0, log)
+        return Ended(None if late else guard_code, 0.0, log)
     code, nanoseconds, cut, failed = map(int, words)
-    return Outcome(None if late else code, nanoseconds / 1e6, log, cut, failed)
+    return Ended(None if late else code, nanoseconds / 1e6, log, cut, failed)

@@ -137,7 +137,7 @@ class GuardedWorker(Answers):
     ) -> None:
         self.log = log
         self.group: int | None = None
-        self._outcome: process.Outcome | OSError | ValueError | None = None
+        self._outcome: process.Ended | OSError | ValueError | None = None
         self._on_start = on_start
         asked, into = os.pipe()
         out, answered = os.pipe()
@@ -180,7 +180,7 @@ class GuardedWorker(Answers):
         self._theirs = ()
         self._started.set()
 
-    def ended(self) -> process.Outcome | OSError | ValueError:
+    def ended(self) -> process.Ended | OSError | ValueError:
         """How, once an answer failed to come; ends what still runs."""
         self._thread.join(_END_S / 2)
         self.end()

@@ -16,7 +16,7 @@ STAND_IN = "rocm_perf_lab.virtual.rocprofv3"
 
 
 @dataclass(frozen=True)
-class Target:
+class ProfilingTarget:
     kind: Literal["hardware", "virtual"]
     name: str
     profiler: tuple[str, ...] | None = None  # None: the installed rocprofv3
@@ -33,7 +33,7 @@ def choose(
     rocprofv3_is_wrapper: bool = False,
     environment: Mapping[str, str] = os.environ,
     driver: Path = discover.DRIVER,
-) -> Target:
+) -> ProfilingTarget:
     """The target of a name as `device_names` has them.
 
     `auto` is real ROCm where there is any (or a rocprofv3 of the user's own making), else the
@@ -42,22 +42,22 @@ def choose(
     asked = device_names.wanted(name, environment)
     if asked.kind == "rocm":
         one = {} if asked.index is None else {"ROCR_VISIBLE_DEVICES": str(asked.index)}
-        return Target("hardware", str(asked), environment=one)
+        return ProfilingTarget("hardware", str(asked), environment=one)
     if asked.kind == "virtual":
         return _virtual(str(asked), environment)
     built = native.find_library_dir() is not None
     usable = driver.exists() or rocprofv3_is_wrapper
     if (rocprofv3_installed and usable) or not built:
-        return Target("hardware", "rocm")
+        return ProfilingTarget("hardware", "rocm")
     missing = "no AMD GPU was found" if not driver.exists() else "rocprofv3 is not installed"
     return _virtual(device_specs.DEFAULT, environment, missing)
 
 
-def _virtual(name: str, environment: Mapping[str, str], why: str | None = None) -> Target:
+def _virtual(name: str, environment: Mapping[str, str], why: str | None = None) -> ProfilingTarget:
     device = discover.choose(name, environment, discover.virtual())
     whole = discover.environment_for(device, name, environment)
     changed = {key: value for key, value in whole.items() if environment.get(key) != value}
-    return Target(
+    return ProfilingTarget(
         kind="virtual",
         name=device.name,
         profiler=(sys.executable, "-m", STAND_IN),

@@ -123,7 +123,7 @@ def replay(request: ask.ReplayRequest, tell: Tell) -> str:
         text = replay_text.info(info(folder))
         return page(text, request.offset, request.max_chars, "replay with action=info,")
     if request.action == "profile":
-        options = microscope.Options(
+        options = microscope.MicroscopeOptions(
             capture=folder,
             hsaco=hsaco,
             iterations=request.iterations or 3,
@@ -135,7 +135,7 @@ def replay(request: ask.ReplayRequest, tell: Tell) -> str:
         documents, kept = microscope.profile_capture(options, RUNS, tell)
         return _of_run(api.Run(documents, "replay", kept), "summary", 0, request.max_chars)
     document = replays.full_vm(
-        replays.Options(
+        replays.ReplayOptions(
             capture=folder,
             iterations=request.iterations,
             hsaco=hsaco,

@@ -18,7 +18,7 @@ from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.collect import process, run_folder
 from rocm_perf_lab.collect.program import resolve
 from rocm_perf_lab.collect.standard_input import Feed, nothing
-from rocm_perf_lab.device.target import Target, choose
+from rocm_perf_lab.device.target import ProfilingTarget, choose
 from rocm_perf_lab.errors import BadInput, MissingTool, Refused, UsageError
 from rocm_perf_lab.replay import finish, native_log
 from rocm_perf_lab.replay.format import ROOT
@@ -112,7 +112,7 @@ def _new_folder(out: Path | None, label: str) -> Iterator[run_folder.Run]:
         run.final = out
 
 
-def _environment(target: Target, folder: Path) -> dict[str, str]:
+def _environment(target: ProfilingTarget, folder: Path) -> dict[str, str]:
     _, name = native.tool(LIBRARY)
     tools = f"{os.environ.get('HSA_TOOLS_LIB', '')} {name}".strip()
     return {
@@ -124,7 +124,9 @@ def _environment(target: Target, folder: Path) -> dict[str, str]:
     }
 
 
-def _run(program: str, options: Options, target: Target, folder: Path, tell: Tell) -> str | None:
+def _run(
+    program: str, options: Options, target: ProfilingTarget, folder: Path, tell: Tell
+) -> str | None:
     """Run the program; a sentence if it did not end well although the capture was made."""
     limit = options.max_bytes
     config = [f"kernel {options.kernel}", f"index {options.index}"]
@@ -140,10 +142,10 @@ def observed(
     program: str,
     options: Options,
     config: Sequence[str],
-    target: Target,
+    target: ProfilingTarget,
     folder: Path,
     tell: Tell,
-) -> Iterator[tuple[process.Outcome, str]]:
+) -> Iterator[tuple[process.Ended, str]]:
     """Run the program with the library in it: how it ended, and that as a sentence."""
     (folder / native_log.CONFIG).write_text("".join(f"{line}\n" for line in config), "utf-8")
     environment = _environment(target, folder)
@@ -192,7 +194,7 @@ def _tell_new(rows: list[list[str]], tell: Tell) -> int:
 
 
 def why_not(
-    options: Options, folder: Path, sentence: str, outcome: process.Outcome
+    options: Options, folder: Path, sentence: str, outcome: process.Ended
 ) -> BadInput | Refused | MissingTool:
     status = {row[0]: row for row in native_log.lines(folder, native_log.STATUS) if row}
     tail = f"its last lines were:\n  {outcome.tail()}" if outcome.tail() else "it wrote nothing"
@@ -263,7 +265,7 @@ def _never_matched(options: Options, folder: Path, loaded: bool) -> BadInput:
     )
 
 
-def provenance(target: Target, started: str, folder: Path) -> Provenance:
+def provenance(target: ProfilingTarget, started: str, folder: Path) -> Provenance:
     agents = native_log.read(folder).agents
     gpu = next((agent for agent in agents if agent.label.startswith("gpu")), None)
     return Provenance(

@@ -16,7 +16,7 @@ from rocm_perf_lab.workflow.documents import Documents
 
 
 @dataclass(frozen=True)
-class Options:
+class MicroscopeOptions:
     capture: Path | None = None
     runs: int = 3
     iterations: int = 3
@@ -29,7 +29,9 @@ class Options:
     device: str = "auto"
 
 
-def profile_capture(options: Options, out: Path, tell: Tell) -> tuple[Documents, Path | None]:
+def profile_capture(
+    options: MicroscopeOptions, out: Path, tell: Tell
+) -> tuple[Documents, Path | None]:
     """The documents and the folder they were written to."""
     folder = find_capture(options.capture)
     with open_capture(folder, tell=tell) as capture:

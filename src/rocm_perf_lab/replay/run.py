@@ -38,7 +38,7 @@ PATIENCE_S = 20.0
 
 
 @dataclass(frozen=True)
-class Options:
+class ReplayOptions:
     capture: Path | None = None
     iterations: int | None = None  # None: ten, or as many as fit into some seconds
     warmup: int = 1
@@ -78,7 +78,7 @@ def provenance_of(captures: Sequence[Capture], device: Device | None) -> Provena
     )
 
 
-def full_vm(options: Options, tell: Tell = lambda _: None) -> ReplayDocument:
+def full_vm(options: ReplayOptions, tell: Tell = lambda _: None) -> ReplayDocument:
     """Restore everything, dispatch as often as asked, compare every time."""
     tolerance = _tolerance(options.verify)
     if options.dtype is not None and element_type(options.dtype) is None:
@@ -178,7 +178,7 @@ def _overhead(result: RunResult, kind: str) -> float:
     return 1e6 * max(0.0, result.wall_s - result.looked_s - inside) / len(result.samples)
 
 
-def _output(result: RunResult, options: Options) -> Output:
+def _output(result: RunResult, options: ReplayOptions) -> Output:
     outcomes = [sample.outcome for sample in result.samples if sample.outcome is not None]
     judged = outcomes if options.recopy else outcomes[:1]
     order = ("identical", "within_tolerance", "different")
@@ -197,7 +197,7 @@ def _output(result: RunResult, options: Options) -> Output:
     )
 
 
-def _reasons(capture: Capture, options: Options, result: RunResult) -> list[str]:
+def _reasons(capture: Capture, options: ReplayOptions, result: RunResult) -> list[str]:
     """Why outputs may differ from run to run, where they do."""
     if all(
         sample.outcome and sample.outcome["verdict"] == "identical" for sample in result.samples

@@ -236,7 +236,8 @@ class SqliteFile:
             with contextlib.suppress(UnusualTableError, ImportError):
                 request = request_for(listed, integers, reals, texts)
                 return collect(self._pages.batches(table.root, request))
-        # Where NULL is ordinary, a number for it keeps the column on the fast road.
+        # Of integers without NULL an array is made at once: where there may be NULLs, SQLite
+        # answers MISSING in their place.
         chosen = [
             quoted(name) if name in table.filled else f"ifnull({quoted(name)}, {MISSING})"
             for name in integers

@@ -17,7 +17,7 @@ from rocm_perf_lab.arch.load import lookup
 from rocm_perf_lab.collect import findings, passes, rocprofv3
 from rocm_perf_lab.collect.program import resolve
 from rocm_perf_lab.collect.standard_input import Feed, nothing
-from rocm_perf_lab.device.target import Target, choose
+from rocm_perf_lab.device.target import ProfilingTarget, choose
 from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.schema.common import DeviceInfo
 from rocm_perf_lab.trace.merge import merge
@@ -147,7 +147,7 @@ def profile_so_far(options: Options, folder: Path, tell: Tell = lambda _: None) 
 
 
 def _collect(
-    job: passes.Job, options: Options, target: Target, triton: Path, got: _Collected
+    job: passes.Job, options: Options, target: ProfilingTarget, triton: Path, got: _Collected
 ) -> None:
     profiler = rocprofv3.find(target.profiler)
     passes.warm_up(job)
