@@ -25,6 +25,7 @@ DEVICES = ("virtual:mi300x", "virtual:mi300a", "virtual:mi210", "virtual:mi250x"
 sys.path.insert(0, str(ROOT / "src"))
 
 import model_tables  # noqa: E402
+from rocm_perf_lab.cli.device import errors_line  # noqa: E402
 from rocm_perf_lab.validate.probes import run_probes  # noqa: E402
 from rocm_perf_lab.validate.times import (  # noqa: E402
     NAMES,
@@ -90,7 +91,7 @@ def main() -> int:
         print(json.dumps({"rows": [asdict(r) for r in results], "summary": errors}, indent=2))
         return 0
     for name, total in totals.items():
-        print(f"{name:<14} {total}")
+        print(errors_line(name, total))
     return 0
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from rocm_perf_lab.validate.probes import Compared, number
+from rocm_perf_lab.report.units import figure
+from rocm_perf_lab.validate.probes import Compared
 from rocm_perf_lab.validate.times import NAMES, Errors, Result
 
 SECTION = "### Kernel times, MI300A\n"
@@ -63,9 +64,9 @@ def _probes(device: str, lines: Sequence[Compared]) -> Iterator[str]:
 
 
 def _probe(device: str, line: Compared) -> str:
-    measured = " to ".join(number(value) for value in line.measured)
+    measured = " to ".join(figure(value) for value in line.measured)
     what = f"{line.words}, {line.unit}"
-    modelled = number(line.modelled)
+    modelled = figure(line.modelled)
     return f"| `{device}` | {what} | {measured} | {modelled} | {100 * line.error:+.1f} % |\n"
 
 

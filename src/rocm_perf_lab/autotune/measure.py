@@ -87,7 +87,7 @@ class Recipe:
         return found
 
 
-class _Stop(Exception):
+class Stop(Exception):
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
         self.status, self.reason = status, reason
@@ -103,7 +103,7 @@ def measure(
     try:
         with scratch.folder("rocm-perf-tune-") as folder:
             return _measure(task, recipe, gpu, folder, on_start)
-    except _Stop as stop:
+    except Stop as stop:
         return Measurement(stop.status, reason=stop.reason)
     except OSError as error:
         if error.errno not in _OUT_OF_DISK:
@@ -189,7 +189,7 @@ def _verify(place: _Place) -> None:
     done = _run(place, place.recipe.verify, place.folder / "verify.txt", stdin=place.log)
     if not done.ok:
         said = done.sentence(place.recipe.timeout_s)
-        raise _Stop("wrong", f"--verify {said}: {_last(done)}")
+        raise Stop("wrong", f"--verify {said}: {_last(done)}")
 
 
 def _metric(place: _Place) -> float:
@@ -201,7 +201,7 @@ def _metric(place: _Place) -> float:
     numbers = _NUMBER.findall(done.tail(1))
     value = float(numbers[-1]) if numbers else 0.0
     if not 0 < value < float("inf"):
-        raise _Stop("failed", f"the metric command printed no positive number: {done.tail(1)!r}")
+        raise Stop("failed", f"the metric command printed no positive number: {done.tail(1)!r}")
     return value
 
 
@@ -227,20 +227,13 @@ def _profiled(place: _Place, lock: tuple[int, ...]) -> profile_worker.Answer:
         on_start=place.on_start,
     )
     try:
-        found = profile_worker.Answer(**worker.ask(asdict(request), limit))
-    except NoAnswer:
-        late = f"the profile was still running after {limit:g} s and was stopped"
-        raise _Stop("timeout", late) from None
-    except WorkerDied:
-        ended = worker.ended()
-        if not isinstance(ended, process.Ended):
-            raise _Stop("failed", f"cannot run the profiler: {ended}") from None
-        raise _stop(ended, "failed", "the profile", limit) from None
+        answer = answered(worker, asdict(request), limit, "the profile")
     finally:
         worker.end()
         said = out / profile_worker.RUN / "logs" / "warm-up.txt"
         if said.exists():
             shutil.copyfile(said, place.log)  # for --verify
+    found = profile_worker.Answer(**answer)
     if found.error == MissingTool.__name__:
         # No profiler or no device: no configuration could be measured.
         raise MissingTool(
@@ -252,7 +245,7 @@ def _profiled(place: _Place, lock: tuple[int, ...]) -> profile_worker.Answer:
         if status == "failed" and _OUT_OF_RESOURCES.search(found.hint):
             status = "out_of_resources"
         last = " ".join(found.hint.split())[-200:]
-        raise _Stop(status, f"{found.message}: {last}"[:400])
+        raise Stop(status, f"{found.message}: {last}"[:400])
     return found
 
 
@@ -277,16 +270,30 @@ def _run(
             )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise _Stop("failed", f"cannot run {command[0]}: {reason}") from None
+        raise Stop("failed", f"cannot run {command[0]}: {reason}") from None
 
 
-def _stop(done: process.Ended, status: str, what: str, timeout_s: float) -> _Stop:
+def answered(worker: GuardedWorker, message: object, limit_s: float | None, what: str) -> Any:
+    """A worker's answer; Stop where none came."""
+    try:
+        return worker.ask(message, limit_s)
+    except NoAnswer:
+        said = f"{what} was still running after {limit_s:g} s and was stopped"
+        raise Stop("timeout", said) from None
+    except WorkerDied:
+        ended = worker.ended()
+        if isinstance(ended, process.Ended):
+            raise _stop(ended, "failed", what, limit_s) from None
+        raise Stop("failed", f"{what} cannot be started: {ended}") from None
+
+
+def _stop(done: process.Ended, status: str, what: str, timeout_s: float | None) -> Stop:
     tail = done.tail(40)
     if done.exit_code is None:
         status = "timeout"
     elif _OUT_OF_RESOURCES.search(tail):
         status = "out_of_resources"
-    return _Stop(status, f"{what} {done.sentence(timeout_s)}: {_last(done)}".rstrip(": "))
+    return Stop(status, f"{what} {done.sentence(timeout_s)}: {_last(done)}".rstrip(": "))
 
 
 def _last(done: process.Ended) -> str:

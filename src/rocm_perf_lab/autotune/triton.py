@@ -28,7 +28,9 @@ from rocm_perf_lab.autotune.measure import (
     Measuring,
     OnStart,
     Recipe,
+    Stop,
     Task,
+    answered,
     described,
     gpu_environment,
     measure,
@@ -37,11 +39,10 @@ from rocm_perf_lab.autotune.measure import (
 from rocm_perf_lab.autotune.metric import RUNTIME, Metric
 from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.autotune.template import Template
-from rocm_perf_lab.collect import process
 from rocm_perf_lab.collect.standard_input import Feed, nothing
-from rocm_perf_lab.collect.worker import GuardedWorker, NoAnswer, Tell, WorkerDied
+from rocm_perf_lab.collect.worker import GuardedWorker, Tell
 from rocm_perf_lab.device import discover, python_programs
-from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError, TimedOut, UsageError
+from rocm_perf_lab.errors import BadInput, MissingTool, TimedOut, UsageError
 
 _THREADS = 1024
 # What triton.Config takes by name; the rest are the kernel's own, in its dictionary.
@@ -147,7 +148,8 @@ class Session:
 
     def describe(self) -> tuple[list[Configuration] | None, list[Any]]:
         """Configurations of the kernel's own, if it has some, and what identifies the launch."""
-        answer = self._start()
+        with self._not_tuned():
+            answer = self._start()
         own = answer["configurations"]
         return own and even(own), answer["made_of"]
 
@@ -155,17 +157,13 @@ class Session:
         self, configurations: Sequence[Configuration], tell: Tell
     ) -> list[Measurement | None]:
         """Why each cannot run, from its code object alone; None where nothing is in its way."""
-        assert self._worker is not None
-        self._worker.tell = tell
         message = {
             "do": "compile",
             "configurations": [said(each) for each in configurations],
             "workers": len(os.sched_getaffinity(0)),
         }
-        try:
-            answer = self._worker.ask(message)
-        except WorkerDied:
-            raise self._not_tuned() from None
+        with self._not_tuned():
+            answer = self._answer(message, None, tell)
         return [
             why and Measurement("ruled_out", (), why, static_features=self._resources(facts))
             for why, facts in zip(answer["ruled_out"], answer["facts"], strict=True)
@@ -185,19 +183,13 @@ class Session:
             try:
                 if self._worker is None:
                     self._start()
-                assert self._worker is not None
-                assert self._worker.group is not None
-                held.note_group(self._worker.group)
-                self.on_start(self._worker.group)
-                answer = self._worker.ask(message, recipe.timeout_s)
-            except NoAnswer:
-                self._end_worker()
-                late = f"was still running after {recipe.timeout_s:g} s and was stopped"
-                return Measurement("timeout", reason=f"{recipe.kernel} {late}")
-            except WorkerDied:
-                return Measurement("failed", reason=self._not_tuned().message)
-            except PerfLabError as error:
-                return Measurement("failed", reason=error.message)
+                group = self._worker.group if self._worker is not None else None
+                if group is not None:
+                    held.note_group(group)
+                    self.on_start(group)
+                answer = self._answer(message, recipe.timeout_s)
+            except Stop as stop:
+                return Measurement(stop.status, reason=stop.reason)
         if "error" in answer:
             raise BadInput(f"--verify: {answer['error']}")
         if answer.get("last"):
@@ -246,34 +238,32 @@ class Session:
             "limits": {"lds_bytes": limits.lds_bytes_per_workgroup, "threads": _THREADS},
             "names": recipe.names,
         }
-        try:
-            answer = self._worker.ask(message, recipe.timeout_s)
-        except NoAnswer:
-            self._end_worker()
-            raise TimedOut(
-                f"{recipe.program} did not launch {recipe.kernel} within {recipe.timeout_s:g} s",
-                hint="--timeout sets the limit in seconds",
-            ) from None
-        except WorkerDied:
-            raise self._not_tuned() from None
+        answer = self._answer(message, recipe.timeout_s)
         if "error" in answer:
-            self._end_worker()
-            raise BadInput(f"{recipe.kernel} was not tuned: {answer['error']}")
+            raise Stop("failed", answer["error"])
         return answer
 
-    def _not_tuned(self) -> BadInput:
-        """The program ended before it answered: how, and its last words."""
+    def _answer(self, message: object, limit_s: float | None, tell: Tell = lambda _: None) -> Any:
+        """Stop where none came; the program is started again then."""
         assert self._worker is not None
-        ended, self._worker = self._worker.ended(), None
-        if not isinstance(ended, process.Ended):
-            reason = getattr(ended, "strerror", None) or ended
-            return BadInput(f"cannot run {self.recipe.python}: {reason}")
-        how = f"{self.recipe.program}: {self.recipe.kernel} was not tuned: the program "
-        last = ended.tail(2).replace("\n", " ")[:300]
-        return BadInput(
-            f"{how}{ended.sentence(None)}: {last}".rstrip(": "),
-            hint="does the program run, and launch that kernel, under `rocm-perf run python`?",
-        )
+        self._worker.tell = tell
+        try:
+            return answered(self._worker, message, limit_s, self.recipe.kernel)
+        except Stop:
+            self._end_worker()
+            raise
+
+    @contextlib.contextmanager
+    def _not_tuned(self) -> Iterator[None]:
+        """Before anything was measured, what stops the program ends the run."""
+        try:
+            yield
+        except Stop as stop:
+            kind = TimedOut if stop.status == "timeout" else BadInput
+            raise kind(
+                f"{self.recipe.program}: {self.recipe.kernel} was not tuned: {stop.reason}",
+                hint="does the program run, and launch that kernel, under `rocm-perf run python`?",
+            ) from None
 
     def _end_worker(self) -> None:
         if self._worker is not None:

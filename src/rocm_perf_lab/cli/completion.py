@@ -4,8 +4,8 @@ The script runs `rocm-perf --complete WORDS...` with the words after the program
 typed; the answer is a line a candidate, its help after a tab. No answer: the shell offers files.
 
 Not Typer's own completion: that asks every command for its help, so it imports them all. A TAB
-after `rocm-perf` took 840 ms of CPU with it and takes 58 ms so, one after `rocm-perf profile --` 227
-and 135 ms (typer 0.29, medians of 15).
+after `rocm-perf` took 840 ms of CPU with it and takes 58 ms so, one after `rocm-perf profile --`
+227 and 135 ms (typer 0.29, medians of 15).
 """
 
 from __future__ import annotations

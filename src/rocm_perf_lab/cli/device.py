@@ -14,6 +14,7 @@ from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import Device, Json
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import GateFailed
+from rocm_perf_lab.report.units import figure, percent
 from rocm_perf_lab.schema.common import to_json
 from rocm_perf_lab.schema.device import (
     DeviceLine,
@@ -26,7 +27,7 @@ from rocm_perf_lab.schema.device import (
 
 if TYPE_CHECKING:
     from rocm_perf_lab.validate.probes import Compared
-    from rocm_perf_lab.validate.times import Result
+    from rocm_perf_lab.validate.times import Errors, Result
 
 EXAMPLES = examples("rocm-perf device list", "rocm-perf device list --json")
 VALIDATE_EXAMPLES = examples(
@@ -119,16 +120,19 @@ def validate(
         sys.stdout.write(to_json(found))
     else:
         for key, total in totals.items():
-            print(f"{key:<14} {total}")
+            print(errors_line(key, total))
         if missing:
             print(f"left out, as these programs are not here: {', '.join(missing)}")
     if bad:
         raise GateFailed(f"further off than the documentation states: {', '.join(bad)}")
 
 
-def _print_probes(name: str, lines: Sequence[Compared]) -> None:
-    from rocm_perf_lab.validate.probes import number
+def errors_line(key: str, total: Errors) -> str:
+    shown = f"median {percent(total.median)}   mean {percent(total.mean)}"
+    return f"{key:<14} {total.rows:>3} rows   {shown}   worst {percent(total.worst, 0)}"
 
+
+def _print_probes(name: str, lines: Sequence[Compared]) -> None:
     if not lines:
         print(f"{name}: no published numbers to hold it against; it has not been validated")
         return
@@ -137,8 +141,8 @@ def _print_probes(name: str, lines: Sequence[Compared]) -> None:
     for source, of_it in groupby(lines, lambda line: line.source):
         print(f"\n{source}")
         for line in of_it:
-            measured = " to ".join(number(value) for value in line.measured)
-            modelled = number(line.modelled)
+            measured = " to ".join(figure(value) for value in line.measured)
+            modelled = figure(line.modelled)
             row = _ROW.format(f"{line.words}, {line.unit}", measured, modelled, _signed(line.error))
             print(row if line.ok else f"{row}  FAR OFF")
 
@@ -150,4 +154,4 @@ def _print_time(result: Result) -> None:
 
 
 def _signed(error: float) -> str:
-    return f"{round(error, 3) + 0.0:+.1%}"  # no -0.0%
+    return f"{100 * round(error, 3) + 0.0:+.1f} %"  # no -0.0 %

@@ -58,5 +58,9 @@ def value_with_unit(value: float, unit: str) -> str:
     """A share or a plain number has no unit; bytes get a prefix."""
     if unit == "B":
         return size(value)
-    number = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
-    return number if unit == "1" else f"{number} {unit}"
+    return figure(value) if unit == "1" else f"{figure(value)} {unit}"
+
+
+def figure(value: float) -> str:
+    """Of any size, in a table's column."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

@@ -52,11 +52,6 @@ class Compared:
         return abs(self.error) <= self.bound
 
 
-def number(value: float) -> str:
-    """As tables show a value of any probe."""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
-
-
 @cache
 def published() -> dict[str, Any]:
     path = resources.files("rocm_perf_lab.validate") / "published.toml"

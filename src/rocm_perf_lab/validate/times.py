@@ -83,12 +83,6 @@ class Errors:
     mean: float
     worst: float
 
-    def __str__(self) -> str:
-        return (
-            f"{self.rows:>3} rows   median {self.median:.1%}   mean {self.mean:.1%}   "
-            f"worst {self.worst:.0%}"
-        )
-
 
 def rows(path: Path) -> list[Row]:
     try:
