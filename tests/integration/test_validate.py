@@ -50,7 +50,7 @@ def test_the_table_fits_a_terminal_and_names_every_source(
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
     assert shown.count("a table") == shown.count("a benchmark") == 1
-    assert "-0.0%" not in shown and shown.count("FAR OFF") == 1
+    assert "-0.0 %" not in shown and shown.count("FAR OFF") == 1
 
 
 def test_an_error_beyond_the_bound_is_exit_code_1_and_named(tmp_path: Path) -> None:
