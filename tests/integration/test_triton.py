@@ -177,7 +177,7 @@ def tuned(
     (folder / "space.json").write_text(json.dumps(rows))
     program = PROGRAMS / "tunable.py"
     done = rocm_perf("autotune", "--triton", f"{program}:product", "--space", "space.json",
-                     "--device", "virtual", "--json", *words, cwd=folder,
+                     "--device", "virtual", "--json", *words, cwd=folder, timeout=600,
                      env={"TRITON_CACHE_DIR": str(cache), "PYTHONWARNINGS": "ignore"})  # fmt: skip
     return done, json.loads(done.stdout) if done.stdout else {}
 
