@@ -18,7 +18,7 @@ ifeq ($(LOCKED),yes)
 	$(PIP) --require-hashes -r requirements/test.txt
 	PATH="$${ROCM_PERF_MACHINE_PATH:-$$PATH}" $(PIP) --no-deps --no-build-isolation -e .
 else
-	PATH="$${ROCM_PERF_MACHINE_PATH:-$$PATH}" $(PIP) --upgrade --upgrade-strategy eager -e '.[dev,fast,toolchain]'
+	PATH="$${ROCM_PERF_MACHINE_PATH:-$$PATH}" $(PIP) --upgrade --upgrade-strategy eager -e '.[dev,toolchain]'
 endif
 	touch $(STAMP)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Each with the extras of pyproject.toml it holds. The later ones agree with the first.
 LOCKS = {
-    "test": ("dev", "fast", "toolchain"),
+    "test": ("dev", "toolchain"),
     "python-gpu": ("dev-python-gpu",),
     "docs": ("docs",),
 }

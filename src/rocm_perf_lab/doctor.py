@@ -24,7 +24,6 @@ Status = Literal["ok", "warning", "missing"]
 DECODER = "librocprof-trace-decoder.so"
 KEYS = ("ROCM_PERF_LLM_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 EXTRAS = {
-    "numba": ("fast", "reading traces of millions of dispatches quickly"),
     "distributed": ("dask", "autotune on the GPUs of several machines"),
     "httpx": ("llm", "optimize --proposer llm"),
     "mcp": ("mcp", "rocm-perf mcp"),

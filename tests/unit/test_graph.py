@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -506,15 +503,3 @@ def test_dag_json_holds_the_finding() -> None:
         assert DagDocument.model_validate_json(to_json(document)) == document
         assert document.makespan_ns == finding.makespan_ns
         assert len(document.edges) == len(Kind)
-
-
-def test_a_small_trace_does_not_import_the_compiler() -> None:
-    code = (
-        "import sys; from support.traces import TraceBuilder; "
-        "from rocm_perf_lab.analyze.graph import build_and_solve; "
-        "build_and_solve(TraceBuilder().dispatch('k', 0, 9).build()); "
-        "sys.exit('numba' in sys.modules)"
-    )
-    subprocess.run(
-        [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(TESTS)}
-    )

@@ -19,8 +19,6 @@ from rocm_perf_lab.trace.rocpd_writer import Call, Dispatch, RocpdWriter, Value
 from rocm_perf_lab.trace.trace import Trace
 from support.spoilt_rocpd import damaged, loosened, sample, statements, survives, tables
 
-pytest.importorskip("numba")
-
 
 def read(path: Path, fast: bool, monkeypatch: pytest.MonkeyPatch) -> list[Trace] | str:
     monkeypatch.setattr(sqlite_file, "FAST_FROM_BYTES", 0 if fast else 1 << 60)
@@ -125,27 +123,38 @@ def test_damage_is_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         survives(path)
 
 
-def test_without_numba_sqlite_is_asked(
+def test_where_nothing_is_compiled_sqlite_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoded: list[int]
 ) -> None:
-    def missing() -> None:
-        raise ImportError("numba")
-
-    monkeypatch.setattr(pages, "kernels", missing)
+    monkeypatch.setattr(pages, "library", lambda: None)
     path = sample(tmp_path / "1_results.db")
     assert isinstance(read(path, True, monkeypatch), list)
     assert not decoded
 
 
+def page(*cells: bytes) -> bytes:
+    """A leaf page of 512 bytes with these cells."""
+    ends = [512]
+    for cell in cells:
+        ends.append(ends[-1] - len(cell))
+    pointers = b"".join(end.to_bytes(2, "big") for end in ends[1:])
+    head = b"\x0d\0\0" + len(cells).to_bytes(2, "big") + ends[-1].to_bytes(2, "big") + b"\0"
+    body = b"".join(reversed(cells))
+    return (head + pointers).ljust(512 - len(body), b"\0") + body
+
+
+def batch(data: bytes, kinds: list[int]) -> pages.PageBatch:
+    wanted = np.array(kinds, dtype=np.int64)
+    request = pages.Request(wanted, np.zeros_like(wanted), -1, (kinds.count(pages.INTEGER), 0, 0))
+    start = np.zeros(1, dtype=np.int64)
+    return pages.PageBatch(np.frombuffer(data, np.uint8), start, start, 512, request)
+
+
 def test_sizes_of_skipped_values_cannot_add_up_past_the_record() -> None:
-    compiled = pages.kernels()
+    whole = b"\x03\x01\x02\x01\x2a"  # 3 bytes, row 1: a header of 2, a type, the value 42
+    assert batch(page(whole), [pages.INTEGER]).integers[0].tolist() == [42]
     huge = b"\xbf" + b"\xff" * 8  # a text of nearly 2^62 bytes: twice that, and sums turn negative
     header = bytes([1 + 2 * len(huge) + 1]) + huge + huge + b"\x01"
-    data = np.frombuffer(header + bytes(64), dtype=np.uint8)
-    place = np.zeros(1, dtype=np.int64)
-    whole, none = np.zeros((1, 1), dtype=np.int64), np.zeros((0, 1))
-    kinds = np.array([pages.SKIP, pages.SKIP, pages.INTEGER], dtype=np.int64)
-    assert not compiled.columns(
-        data, place, place, place + len(data), kinds, np.zeros(3, dtype=np.int64), -1,
-        whole, none, none.astype(np.int64), none.astype(np.int64),
-    )  # fmt: skip
+    record = header + bytes(64)
+    with pytest.raises(pages.UnusualTableError):
+        batch(page(bytes([len(record), 1]) + record), [pages.SKIP, pages.SKIP, pages.INTEGER])

@@ -9,18 +9,16 @@ columns. The caller holds SQLite's read lock, and the file format is the documen
 
 from __future__ import annotations
 
-import importlib
+import ctypes
 import os
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from rocm_perf_lab.loops import address, addresses, library
 from rocm_perf_lab.trace.columns import MISSING
 from rocm_perf_lab.trace.trace import FloatColumn, IntColumn
 
@@ -29,7 +27,6 @@ Bytes = npt.NDArray[np.uint8]
 SKIP, INTEGER, REAL, TEXT = range(4)
 _INTERIOR, _LEAF = 5, 13
 _PAGES_PER_BATCH = 1024
-_DECODERS = 2  # threads; the loops run without the interpreter's lock
 _MOST_GAP = 8  # read pages in between rather than seek, up to this many times the wanted ones
 
 
@@ -101,15 +98,12 @@ class Pages:
 
     def batches(self, root: int, request: Request) -> Iterator[PageBatch]:
         leaves = self.leaves(root)
-
-        def decoded(first: int) -> PageBatch:
+        last = MISSING
+        for first in range(0, len(leaves), _PAGES_PER_BATCH):
             wanted = leaves[first : first + _PAGES_PER_BATCH]
             data, offsets = self._gather(wanted)
             starts = offsets + np.where(wanted == 1, 100, 0)
-            return PageBatch(data, offsets, starts, self._usable, request)
-
-        last = MISSING
-        for batch in _ahead(decoded, range(0, len(leaves), _PAGES_PER_BATCH)):
+            batch = PageBatch(data, offsets, starts, self._usable, request)
             if not batch.count:
                 continue
             if batch.rowids[0] <= last:
@@ -137,22 +131,6 @@ class Pages:
         return np.frombuffer(data, dtype=np.uint8), offsets
 
 
-def _ahead(decoded: Callable[[int], PageBatch], places: Sequence[int]) -> Iterator[PageBatch]:
-    """Every batch in order; while one is worked with, the next ones are decoded."""
-    if len(places) < 2:
-        yield from map(decoded, places)
-        return
-    kernels()  # imported here, not by two threads at once
-    with ThreadPoolExecutor(_DECODERS) as pool:
-        coming: deque[Future[PageBatch]] = deque()
-        for place in places:
-            coming.append(pool.submit(decoded, place))
-            if len(coming) > _DECODERS:
-                yield coming.popleft().result()
-        while coming:
-            yield coming.popleft().result()
-
-
 class PageBatch:
     """The rows of some leaf pages, decoded."""
 
@@ -167,41 +145,48 @@ class PageBatch:
         counts = data[starts + 3].astype(np.int64) << 8 | data[starts + 4]
         self.count = int(counts.sum())
         integers, reals, texts = request.shape
-        whole = np.empty((integers, self.count), dtype=np.int64)
-        real = np.empty((reals, self.count), dtype=np.float64)
-        self._begin = np.empty((texts, self.count), dtype=np.int64)
-        self._length = np.empty((texts, self.count), dtype=np.int64)
-        self._data = data
-        rowids, begins, ends = np.empty((3, self.count), dtype=np.int64)
-        compiled = kernels()
-        ordinary = compiled.records(data, offsets, starts, usable, rowids, begins, ends)
-        ordinary = ordinary and compiled.columns(
-            data,
-            rowids,
-            begins,
-            ends,
-            request.kinds,
-            request.slots,
-            request.rowid,
-            whole,
-            real,
-            self._begin,
-            self._length,
-        )
-        if not ordinary:
-            raise UnusualTableError
-        self.rowids = (int(rowids[0]), int(rowids[-1])) if self.count else (0, 0)
-        real[~np.isfinite(real)] = np.nan
-        # Copies, so that a column can be let go without the others.
-        self.integers: list[IntColumn] = [column.copy() for column in whole]
+        # Arrays of their own, so that a column can be let go without the others.
+        self.integers: list[IntColumn] = [np.empty(self.count, np.int64) for _ in range(integers)]
         self.odd = [0] * integers
-        self.reals: list[FloatColumn] = [column.copy() for column in real]
+        self.reals: list[FloatColumn] = [np.empty(self.count, np.float64) for _ in range(reals)]
+        self._begin = [np.empty(self.count, np.int64) for _ in range(texts)]
+        self._length = [np.empty(self.count, np.int64) for _ in range(texts)]
+        self._data = data
+        rowids = np.zeros(2, dtype=np.int64)
+        places = [addresses(list(c)) for c in (self.integers, self.reals, self._begin)]
+        lengths = addresses(list(self._length))
+        if not loops().rpl_read_pages(
+            address(data),
+            len(offsets),
+            address(offsets),
+            address(starts),
+            usable,
+            len(request.kinds),
+            address(request.kinds),
+            address(request.slots),
+            request.rowid,
+            *map(address, places),
+            address(lengths),
+            address(rowids),
+        ):
+            raise UnusualTableError
+        self.rowids = (int(rowids[0]), int(rowids[1]))
+        for column in self.reals:
+            column[~np.isfinite(column)] = np.nan
 
     def matching(self, slot: int, wanted: Sequence[bytes]) -> npt.NDArray[np.bool_]:
         joined = np.frombuffer(b"".join(wanted), dtype=np.uint8)
         ends = np.cumsum([len(text) for text in wanted], dtype=np.int64)
-        found: npt.NDArray[np.bool_] = kernels().matching(
-            self._data, self._begin[slot], self._length[slot], joined, ends
+        found = np.empty(self.count, dtype=np.bool_)
+        loops().rpl_matching(
+            address(self._data),
+            address(self._begin[slot]),
+            address(self._length[slot]),
+            self.count,
+            address(joined),
+            address(ends),
+            len(ends),
+            address(found),
         )
         return found
 
@@ -210,19 +195,29 @@ class PageBatch:
         begin, length = self._begin[slot], self._length[slot]
         if rows is not None:
             begin, length = begin[rows], length[rows]
-        codes, first = kernels().distinct(self._data, begin, length)
+        codes, first = np.empty((2, len(begin)), dtype=np.int64)
+        found = loops().rpl_distinct(
+            address(self._data),
+            address(begin),
+            address(length),
+            len(begin),
+            address(codes),
+            address(first),
+        )
         texts: list[object] = [
             None
             if length[i] < 0
             else self._data[int(begin[i]) : int(begin[i] + length[i])].tobytes()
-            for i in first.tolist()
+            for i in first[:found].tolist()
         ]
         return codes, texts
 
 
-def kernels() -> ModuleType:
-    """The compiled loops; ImportError where numba is not installed."""
-    return importlib.import_module("rocm_perf_lab.trace.page_kernels")
+def loops() -> ctypes.CDLL:
+    found = library()
+    if found is None:
+        raise UnusualTableError("the compiled loops are not built")
+    return found
 
 
 def request_for(

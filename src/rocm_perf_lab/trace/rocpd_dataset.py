@@ -182,6 +182,8 @@ def _by_guid(file: SqliteFile, tables: dict[str, Table]) -> list[Dataset]:
     ):
         if not whole.has(name, "guid"):
             continue
+        if file.holds_only(tables[name], "guid", [guid.encode() for guid in guids]):
+            continue
         other = f"guid IS NULL OR guid NOT IN ({', '.join('?' * len(guids))})"
         rest, _ = whole.source(name)
         found = file.rows(

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from rocm_perf_lab.errors import MissingTool
+from rocm_perf_lab.loops import library_folders
 
 HSA_LIBRARY = "libhsa-runtime64.so.1"
 COMPILER = "ROCM_PERF_HIPCC"  # what hiprtc compiles with
-_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def find_library_dir() -> Path | None:
-    """ROCM_PERF_NATIVE_LIB, else the installed package's lib/, else a checkout's build tree."""
-    folders = [_PACKAGE / "lib", _PACKAGE.parent.parent / "build" / "native" / "lib"]
-    if override := os.environ.get("ROCM_PERF_NATIVE_LIB"):
-        folders = [Path(override)]
-    return next((folder for folder in folders if (folder / HSA_LIBRARY).exists()), None)
+    """The first of `library_folders` that has them."""
+    return next((f for f in library_folders() if (f / HSA_LIBRARY).exists()), None)
 
 
 def library_dir() -> Path:

@@ -24,7 +24,7 @@ from rocm_perf_lab.analyze.graph.path import host_intervals, runs, walk
 from rocm_perf_lab.analyze.graph.path_columns import Path
 from rocm_perf_lab.analyze.graph.solve import Solver, critical_path, slack
 from rocm_perf_lab.analyze.graph.timeline import timeline
-from rocm_perf_lab.analyze.graph.what_if import SPEEDUPS, Scenarios, unchanged
+from rocm_perf_lab.analyze.graph.what_if import Scenarios, unchanged
 from rocm_perf_lab.analyze.operators import NO_OPERATOR, launched_earlier, self_times
 from rocm_perf_lab.trace.trace import Trace
 
@@ -43,11 +43,11 @@ def build_and_solve(run: Trace) -> DagFinding:
     idle = gaps(graph, ops)
     node_name = np.full(len(graph), -1, np.int64)
     node_name[graph.node_of_operation] = ops.name
-    passes = 2 + len(SPEEDUPS) * len(np.unique(node_name[path.nodes]))
-    solver = Solver(graph, node_name, passes)
+    solver = Solver(graph, node_name)
     span = ops.span_ns
     replayed = solver.makespan()
-    scenarios = Scenarios(solver, node_name, span, passes)
+    scenarios = Scenarios(solver, node_name, span)
+    node_slack = slack(solver, span)
     waited = path.waiting.sum(axis=0)
     explained = span - int(waited[CAUSES.index(UNKNOWN)])
     by_cause = dict(zip(CAUSES, waited.tolist(), strict=True))
@@ -55,6 +55,8 @@ def build_and_solve(run: Trace) -> DagFinding:
     copying = (busy >= 0) & ops.is_copy[busy] if len(ops) else np.zeros(len(busy), np.bool_)
     by_cause["copies"] += int(path.node_ns[copying].sum())
     by_cause["kernels"] = int(path.node_ns[~copying].sum())
+    kernels = _kernels(graph, ops, path, node_slack, scenarios, idle, explained)
+    del solver, scenarios, node_name, node_slack  # before more is taken
     reasons: dict[str, str] = {}
     if span == 0:
         why = "the trace spans no time" if len(ops) else "the trace holds no device operation"
@@ -71,7 +73,7 @@ def build_and_solve(run: Trace) -> DagFinding:
         edges=_edge_counts(graph, path),
         path=runs(graph, ops, path),
         path_operations=int((busy >= 0).sum()),
-        kernels=_kernels(graph, ops, path, slack(solver, span), scenarios, idle, explained),
+        kernels=kernels,
         device=_device_time(ops, idle),
         reasons=reasons,
         notes=(*_notes(run, graph, ops), *heard),

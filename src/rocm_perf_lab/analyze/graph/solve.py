@@ -1,14 +1,11 @@
 """Longest-path passes over the graph's edges; nodes are in time order, which is topological.
 
-The two loops are plain Python over lists, or compiled by numba where it is installed and the
-work is worth its import.
+The two loops are compiled (native/loops), or plain Python over lists where that is not built.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +13,7 @@ import numpy as np
 from rocm_perf_lab.analyze.graph.columns import stable_order
 from rocm_perf_lab.analyze.graph.edges import NEVER, ORIGIN, Index, Ints
 from rocm_perf_lab.analyze.graph.graph import Graph
-
-WORTH_COMPILING = 5_000_000  # edge visits: a second or two of plain Python
+from rocm_perf_lab.loops import address, library
 
 
 def _forward(first: Any, src: Any, weight: Any, start: Any) -> None:
@@ -46,28 +42,18 @@ def _backward(first: Any, src: Any, weight: Any, latest: Any) -> None:
             edge -= 1
 
 
-@cache
-def _compiled() -> tuple[Callable[..., None], Callable[..., None]] | None:
-    try:
-        numba = importlib.import_module("numba")
-    except ImportError:
-        return None
-    jit = numba.njit(cache=True, nogil=True)
-    return jit(_forward), jit(_backward)
-
-
 class Solver:
-    """Passes over one graph; `passes` is how many to expect."""
+    """Passes over one graph."""
 
-    def __init__(self, graph: Graph, node_name: Ints, passes: int) -> None:
+    def __init__(self, graph: Graph, node_name: Ints) -> None:
         """`node_name`: the kernel or kind of copy of every node, -1 for the host."""
         self.graph = graph
-        self._loops = _compiled() if len(graph.edges) * passes >= WORTH_COMPILING else None
+        self._loops = library()
         self.compiled = self._loops is not None
         weight = graph.weights(slice(None), graph.nodes.duration[graph.edges.src])
-        self._first, self._src, self._weight = (
-            self._column(c) for c in (graph.first, graph.edges.src, weight)
-        )
+        self._first = self._column(graph.first, np.int64)
+        self._src = self._column(graph.edges.src, np.int32)
+        self._weight = self._column(weight, np.int64)
         self._finish = np.where(graph.nodes.operation >= 0, graph.nodes.duration, NEVER)
         # A kernel's edges (those out of its dispatches) and nodes, as slices of an order.
         edge_name = node_name[graph.edges.src]
@@ -75,8 +61,8 @@ class Solver:
         self._edges, self._edge_slices = _grouped(edge_name, names)
         self._nodes, self._node_slices = _grouped(node_name, names)
 
-    def _column(self, values: Ints | Index) -> Any:
-        return values if self.compiled else values.tolist()
+    def _column(self, values: Ints | Index, kind: type[np.integer[Any]]) -> Any:
+        return np.ascontiguousarray(values, kind) if self.compiled else values.tolist()
 
     def forward(self) -> Ints:
         """Earliest start of every node."""
@@ -85,15 +71,21 @@ class Solver:
             _forward(self._first, self._src, self._weight, plain)
             return np.array(plain, np.int64)
         start = np.zeros(len(self.graph), np.int64)
-        self._loops[0](self._first, self._src, self._weight, start)
+        self._loops.rpl_forward(len(start), *self._addresses(), address(start))
         return start
 
     def backward(self, deadline: Ints) -> Ints:
         """Latest start of every node that keeps each within its deadline."""
-        latest = self._column(deadline.copy())
-        loop = _backward if self._loops is None else self._loops[1]
-        loop(self._first, self._src, self._weight, latest)
-        return np.asarray(latest, np.int64)
+        if self._loops is None:
+            plain = deadline.tolist()
+            _backward(self._first, self._src, self._weight, plain)
+            return np.array(plain, np.int64)
+        latest: Ints = deadline.copy()
+        self._loops.rpl_backward(len(latest), *self._addresses(), address(latest))
+        return latest
+
+    def _addresses(self) -> tuple[int, int, int]:
+        return address(self._first), address(self._src), address(self._weight)
 
     def makespan(self) -> int:
         return int((self.forward() + self._finish).max(initial=0))

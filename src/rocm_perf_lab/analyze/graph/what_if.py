@@ -42,11 +42,11 @@ def unchanged(makespan_ns: int) -> tuple[WhatIf, ...]:
 class Scenarios:
     """What-ifs of one graph, within a budget of work."""
 
-    def __init__(self, solver: Solver, node_name: Ints, makespan_ns: int, passes: int) -> None:
+    def __init__(self, solver: Solver, node_name: Ints, makespan_ns: int) -> None:
         e = solver.graph.edges
         self._solvers = [solver]
         if bool(((e.confidence == Confidence.LOW) & (e.src != ORIGIN)).any()):
-            self._solvers.append(Solver(pinned(solver.graph), node_name, passes))
+            self._solvers.append(Solver(pinned(solver.graph), node_name))
         self._end = makespan_ns
         self._budget = COMPILED_BUDGET if solver.compiled else PLAIN_BUDGET
 
