@@ -12,10 +12,9 @@ import pytest
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.read import read_traces
+from support.json_places import ODD, places
 from support.rocprofv3_json import dispatch, tool
 from support.traces import check_trace
-
-ODD: list[Any] = [None, True, -1, 0, 1.5, 2**64, -(2**70), "", "x", "\ud800", [], {}, [1], {"a": 1}]
 
 
 def document() -> dict[str, Any]:
@@ -44,16 +43,6 @@ def document() -> dict[str, Any]:
             )
         ]
     }
-
-
-def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every (container, key) of a document."""
-    items = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
-    found = [(value, key) for key, _ in items]
-    for _, item in items:
-        if isinstance(item, (dict, list)):
-            found += places(item)
-    return found
 
 
 def survives(path: Path) -> None:

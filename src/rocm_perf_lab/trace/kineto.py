@@ -8,20 +8,29 @@ decimals. A device's number in the file is the driver's node, not the index of d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.assemble import Raw, assemble
-from rocm_perf_lab.trace.columns import MISSING, as_integer, as_real, ordinary_text
+from rocm_perf_lab.trace.columns import MISSING, as_integer, ordinary_text, positions
 from rocm_perf_lab.trace.describe import kernel_name, number
 from rocm_perf_lab.trace.kineto_agent import agent_of
+from rocm_perf_lab.trace.kineto_events import (
+    CALLS,
+    COPIES,
+    FRAMES,
+    KERNELS,
+    OPERATORS,
+    Events,
+    Object,
+    Table,
+)
 from rocm_perf_lab.trace.trace import (
     Frames,
+    IndexColumn,
     IntColumn,
     KernelSymbol,
     Operators,
@@ -30,14 +39,6 @@ from rocm_perf_lab.trace.trace import (
     Trace,
 )
 
-Object = dict[str, Any]
-
-# Categories of several torch versions; the older ones are capitalised.
-_KERNEL = frozenset({"kernel"})
-_COPY = frozenset({"gpu_memcpy", "gpu_memset", "memcpy", "memset"})
-_CALL = frozenset({"cuda_runtime", "hip_runtime", "cuda_driver", "hip_driver", "runtime"})
-_OPERATOR = frozenset({"cpu_op", "operator"})
-_FRAME = frozenset({"python_function", "user_annotation"})
 CATEGORY = "HIP_RUNTIME_API"
 # These give the grid in work-items; every other launch in workgroups.
 _IN_ITEMS = frozenset({"hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel"})
@@ -48,6 +49,7 @@ _COPY_KINDS = {
     "htoh": "MEMORY_COPY_HOST_TO_HOST",
     "ptop": "MEMORY_COPY_DEVICE_TO_DEVICE",
 }
+_ONLY_STREAM = 16  # a handle, where none is recorded and one is enough
 
 
 def looks_like_kineto(root: object) -> bool:
@@ -57,82 +59,37 @@ def looks_like_kineto(root: object) -> bool:
     )
 
 
-def read_kineto(root: Any, path: Path) -> list[Trace]:
-    facts: Object = root if isinstance(root, dict) else {}
-    events = facts.get("traceEvents") if isinstance(root, dict) else root
-    sorted_out = _sort_out(events if isinstance(events, list) else [])
-    if not sorted_out.kernels and not sorted_out.copies:
+def read_kineto(events: Events, path: Path) -> list[Trace]:
+    if not len(events.tables[KERNELS]) and not len(events.tables[COPIES]):
         raise BadInput(
             f"{path} is a Chrome trace without one GPU kernel or copy.",
             "Record with torch.profiler and ProfilerActivity.CUDA (which is HIP on AMD).",
         )
-    return [_trace(sorted_out, facts, path)]
+    return [_trace(events, path)]
 
 
-@dataclass
-class _Events:
-    kernels: list[Object] = field(default_factory=list)
-    copies: list[Object] = field(default_factory=list)
-    calls: list[Object] = field(default_factory=list)
-    operators: list[Object] = field(default_factory=list)
-    frames: list[Object] = field(default_factory=list)
-    peak_bytes: int = 0
-
-
-def _sort_out(events: list[Any]) -> _Events:
-    found = _Events()
-    tables = {
-        **dict.fromkeys(_KERNEL, found.kernels),
-        **dict.fromkeys(_COPY, found.copies),
-        **dict.fromkeys(_CALL, found.calls),
-        **dict.fromkeys(_OPERATOR, found.operators),
-        **dict.fromkeys(_FRAME, found.frames),
-    }
-    for event in events:
-        if not isinstance(event, dict):
-            continue
-        category = event.get("cat")
-        if not isinstance(category, str):
-            continue
-        if event.get("ph") == "X":
-            table = tables.get(category.lower())
-            if table is not None:
-                table.append(event)
-        elif event.get("name") == "[memory]":
-            total = as_real(_args(event).get("Total Allocated"))
-            if total > found.peak_bytes:
-                found.peak_bytes = int(total)
-    return found
-
-
-def _trace(events: _Events, facts: Object, path: Path) -> Trace:
+def _trace(events: Events, path: Path) -> Trace:
+    kernels, copies, calls = (events.tables[t] for t in (KERNELS, COPIES, CALLS))
+    facts = events.facts
     notes = ["A PyTorch profiler trace: it holds no hardware counters and no kernel resources."]
-    if not events.calls:
+    if not len(calls):
         notes.append("No runtime calls are recorded, so gaps of the device have no known cause.")
-    for table, what in (
-        (events.kernels, "kernels"),
-        (events.copies, "copies"),
-        (events.calls, "runtime calls"),
-        (events.operators, "operators"),
-    ):
-        doubled = _drop_doubled(table)
+    for what in (KERNELS, COPIES, CALLS, OPERATORS):
+        doubled = _drop_doubled(events.tables[what])
         if doubled:
             notes.append(f"{doubled:,} {what} are recorded twice; each is counted once.")
-    devices = sorted({_device(e) for e in (*events.kernels, *events.copies)})
-    place = {device: i for i, device in enumerate(devices)}
-    called = {_correlation(c): c for c in events.calls}
-    called.pop(MISSING, None)
-    kernels, strings = _Numbers(), _Numbers()
-    dispatches = _dispatches(events.kernels, called, place, kernels)
-    copies = _copies(events.copies, place, strings)
-    streams = {*dispatches["stream"].tolist(), *copies["stream"].tolist()}
-    pids = {as_integer(e.get("pid")) for e in events.calls} - {MISSING}
+    devices = np.unique(np.concatenate([kernels["device"], copies["device"]]))
+    symbols, strings = _Numbers(), _Numbers()
+    dispatches = _dispatches(kernels, calls, devices, symbols)
+    copied = _copies(copies, devices, strings)
+    streams = np.unique(np.concatenate([kernels["stream"], copies["stream"]]))
+    pids = calls["pid"][calls["pid"] != MISSING]
     return assemble(
         Raw(
             sources=(Source(path, "", "kineto", None),),
             processes=(
                 Process(
-                    pid=number(min(pids)) if pids else None,
+                    pid=number(int(pids.min())) if len(pids) else None,
                     parent_pid=None,
                     guid=ordinary_text(facts.get("trace_id")),
                     command=None,
@@ -143,17 +100,17 @@ def _trace(events: _Events, facts: Object, path: Path) -> Trace:
                     source=0,
                 ),
             ),
-            agents=tuple(agent_of(device, facts.get("deviceProperties")) for device in devices),
+            agents=tuple(agent_of(d, facts.get("deviceProperties")) for d in devices.tolist()),
             kernels=[
                 KernelSymbol(0, name, None, None, None, None, None, None, None, None)
-                for name in kernels
+                for name in symbols
             ],
             dispatches=dispatches,
-            copies=copies,
-            regions=_calls(events.calls, streams, strings),
+            copies=copied,
+            regions=_calls(calls, int(np.count_nonzero(streams != MISSING)) == 1, strings),
             strings=list(strings),
-            operators=_operators(events, called),
-            frames=_frames(events.frames),
+            operators=_operators(events),
+            frames=_frames(events.tables[FRAMES]),
             allocated_bytes=events.peak_bytes or None,
             rocm_version=_rocm(facts),
             notes=notes,
@@ -161,35 +118,36 @@ def _trace(events: _Events, facts: Object, path: Path) -> Trace:
     )
 
 
-def _drop_doubled(events: list[Object]) -> int:
+def _drop_doubled(table: Table) -> int:
     """Leaves each row once and says how many went: no stream and no thread does the same thing
     twice at once. What takes no time, and operators that call themselves, have ids."""
-    start, end = _times(events)
+    start, end = _times(table)
     order = np.lexsort((end, start))
     same = (np.diff(start[order]) == 0) & (np.diff(end[order]) == 0)
     if not same.any():
         return 0
-    suspects = np.zeros(len(events), np.bool_)
+    suspects = np.zeros(len(table), np.bool_)
     suspects[order[1:][same]] = suspects[order[:-1][same]] = True
+    rows = np.flatnonzero(suspects)
+    length = np.nan_to_num(table.length_us[rows], nan=-1.0)
+    unknown = np.full(len(rows), MISSING)
+    own = table["correlation"][rows] if "correlation" in table.fields else unknown
+    key = zip(
+        table.name[rows].tolist(),
+        np.nan_to_num(table.start_us[rows], nan=-1.0).tolist(),
+        length.tolist(),
+        *(table[place][rows].tolist() for place in ("pid", "tid", "device", "stream")),
+        np.where(length <= 0, own, MISSING).tolist(),
+        (unknown if own is not unknown else table["external"][rows]).tolist(),
+        strict=True,
+    )
     seen: set[tuple[object, ...]] = set()
-    kept = []
-    for event, suspect in zip(events, suspects.tolist(), strict=True):
-        if suspect:
-            own = _correlation(event) if not event.get("dur") else MISSING
-            operator = _external(event) if _category(event) in _OPERATOR else MISSING
-            place = (event.get("pid"), event.get("tid"), _device(event), _stream(event))
-            key = (str(event.get("name")), event["ts"], event.get("dur"), *place, own, operator)
-            if key in seen:
-                continue
-            seen.add(key)
-        kept.append(event)
-    dropped = len(events) - len(kept)
-    events[:] = kept
-    return dropped
-
-
-def _category(event: Object) -> str:
-    return str(event.get("cat")).lower()
+    kept = np.ones(len(table), np.bool_)
+    for row, what in zip(rows.tolist(), key, strict=True):
+        kept[row] = what not in seen
+        seen.add(what)
+    table.take(np.flatnonzero(kept))
+    return int(np.count_nonzero(~kept))
 
 
 class _Numbers(dict[str, int]):
@@ -198,204 +156,177 @@ class _Numbers(dict[str, int]):
     def of(self, text: str) -> int:
         return self.setdefault(text, len(self))
 
+    def column(self, table: Table, meant: list[str], absent: str) -> IntColumn:
+        """Of a table's names, each of which means one of these texts."""
+        number = np.full(len(table.names) + 1, MISSING, np.int64)
+        used = np.unique(table.name, return_index=True)
+        for code in used[0][np.argsort(used[1])].tolist():
+            number[code] = self.of(meant[code] if code >= 0 else absent)
+        return number[table.name]
+
+
+def _last(ids: IntColumn, wanted: IntColumn) -> IntColumn:
+    """The last row with each wanted id, -1 without."""
+    rows = np.flatnonzero(ids != MISSING)[::-1]
+    at = positions(ids[rows], wanted)
+    return np.where(at >= 0, np.append(rows, -1)[at], -1)
+
 
 def _dispatches(
-    events: list[Object],
-    called: Mapping[int, Object],
-    place: Mapping[int, int],
-    kernels: _Numbers,
+    table: Table, calls: Table, devices: IntColumn, symbols: _Numbers
 ) -> dict[str, IntColumn]:
-    launchers = [str(called.get(_correlation(e), {}).get("name", "")) for e in events]
-    shapes = [_shape(e, launcher) for e, launcher in zip(events, launchers, strict=True)]
-    sizes = {
-        f"{what}_{axis}": _column(shape[which][i] for shape in shapes)
-        for which, what in enumerate(("grid", "workgroup"))
-        for i, axis in enumerate("xyz")
-    }
-    names = (kernel_name(e.get("name")) or "<unnamed kernel>" for e in events)
-    start, end = _times(events)
+    launcher = np.append(calls.name, -1)[_last(calls["correlation"], table["correlation"])]
+    in_items = np.array([*(name in _IN_ITEMS for name in calls.names), False])[launcher]
+    by_graph = np.array([*("GraphLaunch" in name for name in calls.names), False])[launcher]
+    grid, block = (
+        np.stack([table[f"{what}_{axis}"] for axis in "xyz"]) for what in ("grid", "block")
+    )
+    in_groups = (grid[0] != MISSING) & (block[0] != MISSING) & ~in_items
+    with np.errstate(over="ignore"):
+        items = grid * block
+    fits = np.all(grid.astype(np.float64) * block < MOST_ITEMS, axis=0)
+    grid = np.where(in_groups, np.where(fits, items, MISSING), grid)
+    named = [kernel_name(name) or "" for name in table.names]
+    start, end = _times(table)
     return {
-        **sizes,
-        "process": np.zeros(len(events), np.int64),
-        "kernel": _column(kernels.of(name) for name in names),
-        "agent": _column(place[_device(e)] for e in events),
-        "queue": _column(as_integer(_args(e).get("queue", _stream(e))) for e in events),
-        "stream": _column(_stream(e) for e in events),
-        "correlation": _column(_correlation(e) for e in events),
-        "graph_exec": _column(
-            _correlation(e) if "GraphLaunch" in launcher else MISSING
-            for e, launcher in zip(events, launchers, strict=True)
-        ),
-        "lds_bytes": _column(as_integer(_args(e).get("shared memory")) for e in events),
+        **{f"grid_{axis}": grid[i] for i, axis in enumerate("xyz")},
+        **{f"workgroup_{axis}": block[i] for i, axis in enumerate("xyz")},
+        "process": np.zeros(len(table), np.int64),
+        "kernel": symbols.column(table, [n or _UNNAMED for n in named], _UNNAMED),
+        "agent": np.searchsorted(devices, table["device"]),
+        "queue": table["queue"],
+        "stream": table["stream"],
+        "correlation": table["correlation"],
+        "graph_exec": np.where(by_graph, table["correlation"], MISSING),
+        "lds_bytes": table["lds"],
         "start_ns": start,
         "end_ns": end,
     }
 
 
-def _shape(event: Object, launcher: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Grid, in work items, and workgroup."""
-    grid, block = _triple(_args(event).get("grid")), _triple(_args(event).get("block"))
-    if grid is not None and block is not None and launcher not in _IN_ITEMS:
-        grid = tuple(g * b for g, b in zip(grid, block, strict=True))
-    return grid or (MISSING,) * 3, block or (MISSING,) * 3
+MOST_ITEMS = 2.0**62
+_UNNAMED = "<unnamed kernel>"
 
 
-def _copies(
-    events: list[Object], place: Mapping[int, int], strings: _Numbers
-) -> dict[str, IntColumn]:
-    start, end = _times(events)
+def _copies(table: Table, devices: IntColumn, strings: _Numbers) -> dict[str, IntColumn]:
+    start, end = _times(table)
+    names, kinds = [*table.names, ""], [*table.kinds, ""]
+    pair = table.kind.astype(np.int64) * len(names) + table.name
+    distinct, which = np.unique(pair, return_inverse=True)
+    rows = np.zeros(len(distinct), np.int64)
+    rows[which] = np.arange(len(pair))
+    meant = [strings.of(_copy_kind(kinds[table.kind[r]], names[table.name[r]])) for r in rows]
     return {
-        "process": np.zeros(len(events), np.int64),
-        "kind": _column(strings.of(_copy_kind(e)) for e in events),
-        "stream": _column(_stream(e) for e in events),
-        "dst_agent": _column(place[_device(e)] for e in events),
-        "correlation": _column(_correlation(e) for e in events),
+        "process": np.zeros(len(table), np.int64),
+        "kind": np.array(meant, np.int64)[which],
+        "stream": table["stream"],
+        "dst_agent": np.searchsorted(devices, table["device"]),
+        "correlation": table["correlation"],
         "start_ns": start,
         "end_ns": end,
-        "size_bytes": _column(as_integer(_args(e).get("bytes")) for e in events),
+        "size_bytes": table["bytes"],
     }
 
 
-def _calls(events: list[Object], streams: set[int], strings: _Numbers) -> dict[str, IntColumn]:
-    start, end = _times(events)
+def _calls(table: Table, one_stream: bool, strings: _Numbers) -> dict[str, IntColumn]:
+    start, end = _times(table)
     return {
-        "process": np.zeros(len(events), np.int64),
-        "thread": _column(_thread(e) for e in events),
-        "name": _column(strings.of(ordinary_text(e.get("name")) or "") for e in events),
-        "category": _column(strings.of(CATEGORY) for _ in events),
-        "correlation": _column(_correlation(e) for e in events),
-        "stream_handle": _stream_handles(events, streams),
+        "process": np.zeros(len(table), np.int64),
+        "thread": table["tid"],
+        "name": strings.column(table, table.names, ""),
+        "category": np.full(len(table), strings.of(CATEGORY)),
+        "correlation": table["correlation"],
+        "stream_handle": _stream_handles(table, one_stream),
         "start_ns": start,
         "end_ns": end,
     }
 
 
-def _device(event: Object) -> int:
-    return as_integer(_args(event).get("device", event.get("pid")))
-
-
-def _stream(event: Object) -> int:
-    return as_integer(_args(event).get("stream", event.get("tid")))
-
-
-def _correlation(event: Object) -> int:
-    return as_integer(_args(event).get("correlation"))
-
-
-def _operators(events: _Events, called: Mapping[int, Object]) -> Operators | None:
+def _operators(events: Events) -> Operators | None:
     """Operators, and which of them launched the work of each correlation id."""
-    if not events.operators:
+    table, calls = events.tables[OPERATORS], events.tables[CALLS]
+    if not len(table):
         return None
-    names: dict[str, int] = {}
-    row_of: dict[int, int] = {}
-    for row, event in enumerate(events.operators):
-        row_of[_external(event)] = row
-    row_of.pop(MISSING, None)
-    links: dict[int, int] = {}
-    for event in (*events.kernels, *events.copies):
-        correlation = as_integer(_args(event).get("correlation"))
-        external = _external(event)
-        call = called.get(correlation)
-        if external not in row_of and call is not None:
-            external = _external(call)
-        if correlation != MISSING and external in row_of:
-            links[correlation] = row_of[external]
-    start, end = _times(events.operators)
-    index = [
-        names.setdefault(ordinary_text(e.get("name")) or "", len(names)) for e in events.operators
-    ]
+    work = [events.tables[t] for t in (KERNELS, COPIES)]
+    correlation = np.concatenate([t["correlation"] for t in work])
+    row = _last(table["external"], np.concatenate([t["external"] for t in work]))
+    call = _last(calls["correlation"], correlation)
+    of_call = _last(table["external"], np.append(calls["external"], MISSING)[call])
+    row = np.where(row >= 0, row, of_call)
+    known = np.flatnonzero((correlation != MISSING) & (row >= 0))
+    distinct, first, which = np.unique(correlation[known], return_index=True, return_inverse=True)
+    launcher = np.zeros(len(distinct), np.int64)
+    launcher[which] = row[known]  # the last one stays
+    order = np.argsort(first)
+    start, end = _times(table)
+    name, names = _present(table)
     return Operators(
-        names=tuple(names),
-        process=np.zeros(len(index), np.int32),
-        thread=_column(_thread(e) for e in events.operators),
-        name=np.array(index, np.int32),
+        names=names,
+        process=np.zeros(len(table), np.int32),
+        thread=table["tid"],
+        name=name,
         start_ns=start,
         end_ns=end,
-        launch_process=np.zeros(len(links), np.int32),
-        launch_correlation=_column(links.keys()),
-        launch_operator=np.array(list(links.values()), np.int32),
+        launch_process=np.zeros(len(distinct), np.int32),
+        launch_correlation=distinct[order],
+        launch_operator=launcher[order].astype(np.int32),
     )
 
 
-def _frames(events: list[Object]) -> Frames | None:
-    start, end = _times(events)
+def _frames(table: Table) -> Frames | None:
+    start, end = _times(table)
     rows = np.flatnonzero(end > start)
     if not len(rows):
         return None
-    names = _Numbers()
-    index = _column(names.of(ordinary_text(e.get("name")) or "") for e in events)
+    name, names = _present(table)
     return Frames(
-        names=tuple(names),
+        names=names,
         process=np.zeros(len(rows), np.int32),
-        thread=_column(_thread(e) for e in events)[rows],
-        name=index[rows].astype(np.int32),
+        thread=table["tid"][rows],
+        name=name[rows],
         start_ns=start[rows],
         end_ns=end[rows],
     )
 
 
-def _external(event: Object) -> int:
-    args = _args(event)
-    return as_integer(args.get("External id", args.get("external id")))
+def _present(table: Table) -> tuple[IndexColumn, tuple[str, ...]]:
+    """Names, of which an absent one is empty."""
+    names = _Numbers()
+    column = names.column(table, table.names, "").astype(np.int32)
+    return column, tuple(names)
 
 
-def _args(event: Object) -> Object:
-    args = event.get("args")
-    return args if isinstance(args, dict) else {}
-
-
-def _column(values: Iterable[int]) -> IntColumn:
-    return np.fromiter(values, dtype=np.int64)
-
-
-def _times(events: list[Object]) -> tuple[IntColumn, IntColumn]:
+def _times(table: Table) -> tuple[IntColumn, IntColumn]:
     """Start and end in ns; MISSING where there is no number."""
-    start = np.fromiter((as_real(e.get("ts")) for e in events), np.float64, len(events))
-    length = np.fromiter((as_real(e.get("dur")) for e in events), np.float64, len(events))
-    good = np.isfinite(start) & np.isfinite(length) & (np.abs(start) < 4e15) & (length < 4e15)
+    start, length = table.start_us, table.length_us
+    good = (np.abs(start) < 4e15) & (np.abs(length) < 4e15)  # NaN is not
     start, length = np.where(good, start, 0), np.where(good, length, 0)
     begin = np.round(start * 1000).astype(np.int64)
     end = begin + np.round(length * 1000).astype(np.int64)
     return np.where(good, begin, MISSING), np.where(good, end, MISSING)
 
 
-def _thread(event: Object) -> int:
-    return as_integer(event.get("tid"))
-
-
-def _triple(value: object) -> tuple[int, ...] | None:
-    if not isinstance(value, list) or len(value) != 3:
-        return None
-    sizes = tuple(as_integer(v) for v in value)
-    return sizes if all(s > 0 for s in sizes) else None
-
-
-def _copy_kind(event: Object) -> str:
-    kind = str(_args(event).get("kind", "")).lower()
-    if "memset" in str(event.get("name", "")).lower():
+def _copy_kind(kind: str, name: str) -> str:
+    if "memset" in name.lower():
         return "MEMORY_SET"
-    name = re.sub(r"[^a-z]", "", str(event.get("name", "")).lower())
+    letters = re.sub(r"[^a-z]", "", name.lower())
     for key, text in _COPY_KINDS.items():
-        if key in kind or f"memcpy{key}" in name:
+        if key in kind.lower() or f"memcpy{key}" in letters:
             return text
     return "MEMORY_COPY"
 
 
-def _stream_handles(calls: list[Object], streams: set[int]) -> IntColumn:
+def _stream_handles(calls: Table, one_stream: bool) -> IntColumn:
     """Handles are not recorded; where all work ran on one stream, every call means that one."""
-    only = len(streams - {MISSING}) == 1
-    found = []
-    for call in calls:
-        name = str(call.get("name", ""))
-        told = as_integer(_args(call).get("stream"))
-        synchronises = "StreamSynchronize" in name
-        found.append(told if told > 0 else 16 if only and synchronises else MISSING)
-    if only:
-        found = [
-            16 if "Launch" in str(c.get("name", "")) or "Memcpy" in str(c.get("name", "")) else h
-            for c, h in zip(calls, found, strict=True)
-        ]
-    return _column(found)
+    told = np.where(calls["handle"] > 0, calls["handle"], MISSING)
+    if not one_stream:
+        return told
+
+    def named(*parts: str) -> npt.NDArray[np.bool_]:
+        return np.array([*(any(p in n for p in parts) for n in calls.names), False])[calls.name]
+
+    told = np.where((told == MISSING) & named("StreamSynchronize"), _ONLY_STREAM, told)
+    return np.where(named("Launch", "Memcpy"), _ONLY_STREAM, told)
 
 
 def _rocm(facts: Object) -> str | None:
