@@ -60,7 +60,7 @@ def kernel_keys(trace: Trace) -> tuple[list[KernelKey], IndexColumn]:
     by_kernel = np.array([names.setdefault(k.name, len(names)) for k in trace.kernels] or [0])
     named = np.where(d.kernel >= 0, by_kernel[d.kernel], -1)
     columns = [named, d.lds_bytes, *d.workgroup.T, *d.grid.T]
-    first, index = _distinct_rows([np.ascontiguousarray(c, dtype=np.int64) for c in columns])
+    first, index = _distinct_rows(columns)
     keys = [
         KernelKey(
             trace.kernels[d.kernel[i]].name if d.kernel[i] >= 0 else "(unnamed kernel)",
@@ -73,17 +73,21 @@ def kernel_keys(trace: Trace) -> tuple[list[KernelKey], IndexColumn]:
     return keys, index
 
 
+_MANY = 1 << 10  # values; a column that may have more is numbered first, so that codes stay few
+
+
 def _distinct_rows(
-    columns: list[npt.NDArray[np.int64]],
+    columns: list[npt.NDArray[np.integer]],
 ) -> tuple[npt.NDArray[np.int64], IndexColumn]:
     """Where each distinct row stands first, in that order, and each row's place among those."""
     code, span = np.zeros(len(columns[0]), np.int64), 1
-    for column in columns:
-        low, high = int(column.min()), int(column.max())
+    for given in columns:
+        low, high = int(given.min()), int(given.max())
         if low == high:
             continue
+        column = np.ascontiguousarray(given, dtype=np.int64)
         width = high - low + 1
-        if width > 2**31:
+        if width > _MANY:
             column, low, width = _dense(column)
         if span * width > 2**62:
             code, _, span = _dense(code)

@@ -29,7 +29,7 @@ class Formula:
         """Every name, in the order written."""
         return self._parsed.names
 
-    @property
+    @cached_property
     def counters(self) -> tuple[str, ...]:
         return tuple(name for name in self.names if not name.islower())
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rocm_perf_lab.trace.columns import MISSING, dense
 from rocm_perf_lab.trace.trace import (
@@ -182,10 +184,8 @@ def _dispatches(columns: Columns) -> Dispatches:
         end_ns=columns.pop("end_ns"),
         lds_bytes=_known(columns.pop("lds_bytes")),
         scratch_bytes=_known(columns.pop("scratch_bytes")),
-        workgroup=np.stack(
-            [_index(columns.pop(f"workgroup_{axis}")) for axis in "xyz"], axis=1, dtype=np.int32
-        ),
-        grid=np.stack([_known(columns.pop(f"grid_{axis}")) for axis in "xyz"], axis=1),
+        workgroup=_triples([_index(columns.pop(f"workgroup_{axis}")) for axis in "xyz"]),
+        grid=_triples([_known(columns.pop(f"grid_{axis}")) for axis in "xyz"]),
         graph_exec=_known(columns.pop("graph_exec")),
         graph_node=_known(columns.pop("graph_node")),
     )
@@ -254,15 +254,36 @@ def _take(table: Columns, rows: IntColumn) -> None:
 
 def _known(column: IntColumn) -> IntColumn:
     """MISSING and negative values become -1: no id, size or handle is negative."""
-    return column if int(column.min(initial=0)) >= -1 else np.maximum(column, -1)
+    if not len(column):
+        return column
+    low, high = int(column.min()), int(column.max())
+    if low == high:
+        return _same(np.int64(max(low, -1)), len(column))
+    return column if low >= -1 else np.maximum(column, -1)
 
 
 def _index(column: IntColumn) -> IndexColumn:
     """A column of small numbers as int32; what does not fit is not known (-1)."""
-    fits = (column >= -1) & (column <= np.iinfo(np.int32).max)
-    if bool(np.all(fits)):
+    if not len(column):
         return column.astype(np.int32)
-    return np.where(fits, column, -1).astype(np.int32)
+    low, high = int(column.min()), int(column.max())
+    most = np.iinfo(np.int32).max
+    if low == high:
+        return _same(np.int32(low if -1 <= low <= most else -1), len(column))
+    if low >= -1 and high <= most:
+        return column.astype(np.int32)
+    return np.where((column >= -1) & (column <= most), column, -1).astype(np.int32)
+
+
+def _same(value: np.integer, count: int) -> npt.NDArray[Any]:
+    """A column with one value in every row, which takes the room of one."""
+    return np.broadcast_to(value, count)
+
+
+def _triples(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    if len(columns[0]) and all(column.strides == (0,) for column in columns):
+        return np.broadcast_to([column[0] for column in columns], (len(columns[0]), 3))
+    return np.stack(columns, axis=1)
 
 
 def _used(

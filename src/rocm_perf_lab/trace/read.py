@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import ctypes
 import hashlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -51,10 +53,18 @@ def read_file(path: Path) -> list[Trace]:
         raise BadInput(f"{path} needs more memory than there is.") from error
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {reason(error)}.") from error
+    _give_back()
     return [
         replace(trace, sources=tuple(replace(s, sha256=sha256) for s in trace.sources))
         for trace in traces
     ]
+
+
+def _give_back() -> None:
+    """What reading needed beside its result goes back to the machine: glibc would keep it, and
+    the analysis after it takes as much again."""
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def readable(path: Path) -> bool:

@@ -59,8 +59,10 @@ def build(trace: Trace, ops: Operations) -> Graph:
     overlap = nodes.start[known.src] + nodes.duration[known.src] - nodes.start[known.dst]
     possible &= ~(known.of_kind(*STRICT_KINDS) & (overlap > SEAM_NS))
     contradicted += int(len(known) - possible.sum())
+    del overlap
     order = stable_order(known.dst)
     known = known.take(order[possible[order]])
+    del order, possible  # a trace of millions of launches is held as few times as can be
 
     natural, observed, binding = estimate(nodes, known)
     guesses = inferred(nodes, known, binding)
@@ -70,10 +72,12 @@ def build(trace: Trace, ops: Operations) -> Graph:
     lag[bound] = observed[bound]
     del natural, observed
     every = join([known, guesses])
+    del known, guesses
     order = stable_order(every.dst)
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
     binding[1:] = position[binding[1:]]
+    del position
     every = every.take(order)
     first = np.zeros(len(nodes) + 1, np.int64)
     np.cumsum(np.bincount(every.dst, minlength=len(nodes)), out=first[1:])
@@ -133,6 +137,7 @@ def _constraints(trace: Trace, ops: Operations) -> tuple[Nodes, Index, Edges, in
     nodes = Nodes(times[order], duration, operation, process, is_copy, enter, leave, call)
 
     on_device = join(between)
+    del between, times, order, place, enter, leave
     on_device = replace(on_device, src=node_of_op[on_device.src], dst=node_of_op[on_device.dst])
     known = join([on_device, *host.edges(calls, returns, node_of_op)])
     truncated = frontier is not None and frontier.truncated

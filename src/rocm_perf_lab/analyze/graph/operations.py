@@ -69,7 +69,7 @@ def operations(trace: Trace) -> Operations:
     )
 
     def both(dispatch: npt.NDArray[Any], copy: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.concatenate([dispatch, copy.astype(dispatch.dtype)])
+        return np.concatenate([dispatch, copy.astype(dispatch.dtype)]) if len(copy) else dispatch
 
     copy_process = np.append(c.process, trace.regions.process[told.region])
     copy_stream = np.append(c.stream, told.stream).astype(np.int64)
@@ -77,10 +77,11 @@ def operations(trace: Trace) -> Operations:
     start = both(d.start_ns, np.append(c.start_ns, told.start))
     end = both(d.end_ns, np.append(c.end_ns, told.end))
     copies = len(start) - len(d)
+    order: Ints | slice = slice(None)  # kernels alone are in order, and so their columns' own
+    is_copy = np.zeros(len(start), np.bool_)
     if copies or np.any(start[1:] < start[:-1]):
         order = np.lexsort((end, start))
-    else:
-        order = np.arange(len(start))
+        is_copy = order >= len(d)
     origin = int(start.min()) if len(start) else 0
     # A copy belongs to the device its stream's kernels run on, else to the GPU it touches, else
     # to any GPU of its process.
@@ -104,10 +105,10 @@ def operations(trace: Trace) -> Operations:
         queue=both(d.queue, np.full(copies, NONE))[order],
         agent=both(d.agent, copy_agent)[order],
         correlation=both(d.correlation, np.append(c.correlation, unknown))[order],
-        is_copy=(order >= len(d)),
+        is_copy=is_copy,
         name=both(of_kernel[d.kernel], copy_name)[order],
         names=names,
         kernel_names=len(kernels),
         origin_ns=origin,
-        call=np.concatenate([np.full(len(d) + len(c), NONE), told.region])[order],
+        call=both(np.broadcast_to(np.int64(NONE), len(d) + len(c)), told.region)[order],
     )
