@@ -1,39 +1,40 @@
-"""What `rocm-perf analyze` costs on large traces, against merely reading their columns.
+"""What `rocm-perf analyze` costs on large traces, against merely reading them.
 
-    python benchmarks/analyze_large.py [--sizes 10000 100000 1000000] [--keep DIR]
+    python benchmarks/analyze_large.py [--sizes 10000 100000 1000000] [--kineto 90 360] [--keep DIR]
 
 For each size a rocpd database is generated: N dispatches on 3 streams and N/2 HIP calls with
-their arguments. In the same run are measured the fastest bare read of the columns an analysis
-needs (every reader installed is tried), our own reader, and `analyze --json` end to end with its
-peak memory. Time is that of the processor, of all threads, so that a busy machine changes little;
-of readers without starting Python, of `analyze` with it. Targets: analyze at most 2.5 times
-connectorx, below 600 MB, and linear in N.
+their arguments; and for each number of megabytes a trace as PyTorch's profiler writes it, Python
+frames and operators included. Measured are bare readers (of the columns that an analysis needs,
+or of the whole JSON), our own reader, and `analyze --json` end to end, each in a process of its own
+and in turns, with its peak memory; of several rounds the median counts. Time is that of the
+processor, of all threads, so that a busy machine changes little; of readers without starting
+Python, of `analyze` with it. Targets: analyze at most 2.5 times connectorx and below 600 MB for
+10^6 dispatches; at most 1.2 times orjson for a PyTorch trace, in less memory than the file has.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import resource
 import shutil
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from rocm_perf_lab.trace.rocpd_writer import Argument, Call, Dispatch, RocpdWriter
+from large_traces import generate, generate_kineto
 
-STREAMS = 3
-GPU = 4
-KERNELS = ("gemm(float*, float*, float*, int)", "softmax(float*, int)", "reduce(double*)", "fill")
 TABLES = {
     "kernel_dispatch": "pid tid agent_id kernel_id dispatch_id queue_id stream_id start end "
     "private_segment_size group_segment_size workgroup_size_x workgroup_size_y workgroup_size_z "
@@ -42,72 +43,6 @@ TABLES = {
     "region": "pid tid start end name_id event_id",
 }
 ARGUMENTS = "SELECT event_id, name, value FROM rocpd_arg WHERE name IN ('stream', 'event')"
-
-
-def calls(count: int) -> Iterator[Call]:
-    """Launches in turn on the streams; now and then an event orders one stream after another."""
-    for i in range(count):
-        stream = Argument("ihipStream_t*", "stream", hex(0x7F0000001000 + 0x100 * (i % STREAMS)))
-        start = 1_000_000 + 4000 * i
-        if i % 50 == 48:
-            event = Argument("ihipEvent_t*", "event", hex(0x7F0000800000 + 0x40 * (i // 50 % 64)))
-            yield Call("hipEventRecord", start, start + 900, 1, i + 1, args=(event, stream))
-        elif i % 50 == 49:
-            event = Argument("ihipEvent_t*", "event", hex(0x7F0000800000 + 0x40 * (i // 50 % 64)))
-            flags = Argument("unsigned int", "flags", "0")
-            yield Call(
-                "hipStreamWaitEvent", start, start + 700, 1, i + 1, args=(stream, event, flags)
-            )
-        else:
-            yield Call(
-                "hipLaunchKernel",
-                start,
-                start + 2500,
-                1,
-                i + 1,
-                args=(
-                    Argument("void const*", "function_address", "0x55d0c0ffee00"),
-                    Argument("dim3", "numBlocks", "{z=1, y=1, x=1024}"),
-                    Argument("dim3", "dimBlocks", "{z=1, y=1, x=256}"),
-                    Argument("unsigned long", "sharedMemBytes", "0"),
-                    stream,
-                ),
-            )
-
-
-def dispatches(count: int) -> Iterator[Dispatch]:
-    for i in range(count):
-        start = 1_004_000 + 2000 * i
-        yield Dispatch(
-            kernel=1 + (i * 7 % 11) % len(KERNELS),
-            agent=GPU,
-            start=start,
-            end=start + 1500 + 37 * (i % 29),
-            workgroup=(256, 1, 1),
-            grid=(256 * (1 + i % 64), 1, 1),
-            queue=1 + i // 2 % STREAMS,
-            stream=1 + i // 2 % STREAMS,
-            tid=1,
-            correlation=1 + i // 2,
-            lds=1024 * (i % 4),
-        )
-
-
-def generate(path: Path, count: int) -> None:
-    with RocpdWriter(path, guid="0000bead-0000-7000-8000-000000000001") as db:
-        db.process(pid=1, command="./generated", start=1, end=2_000_000 + 2000 * count)
-        db.agent(
-            GPU,
-            "GPU",
-            "gfx942",
-            product="AMD Instinct MI300X",
-            extdata={"id": {"handle": 5600}, "cu_count": 304, "num_xcc": 8, "wave_front_size": 64},
-        )
-        db.code_object(1, GPU)
-        for number, name in enumerate(KERNELS, 1):
-            db.kernel(number, name, arch_vgprs=64, sgprs=32)
-        db.calls(calls(count // 2))
-        db.dispatches(dispatches(count))
 
 
 def with_sqlite3(path: Path) -> int:
@@ -156,12 +91,30 @@ def ours(path: Path) -> int:
     return sum(len(t.dispatches) + len(t.regions) for t in read_traces([path]))
 
 
-READERS: tuple[Callable[[Path], int], ...] = (with_sqlite3, with_adbc, with_connectorx, ours)
+# Looking for cycles among so many objects takes longer than parsing them: these two do not.
+def with_json(path: Path) -> int:
+    gc.disable()
+    with path.open("rb") as file:
+        return len(json.load(file)["traceEvents"])
+
+
+def with_orjson(path: Path) -> int:
+    import orjson  # type: ignore[import-not-found,unused-ignore]
+
+    gc.disable()
+    return len(orjson.loads(path.read_bytes())["traceEvents"])
+
+
+Reader = Callable[[Path], int]
+OF_DATABASES: tuple[Reader, ...] = (with_sqlite3, with_adbc, with_connectorx, ours)
+OF_JSON: tuple[Reader, ...] = (with_json, with_orjson, ours)
 
 
 def in_fresh_process(arguments: list[str]) -> tuple[float, float, str]:
     """Processor seconds, peak MB and output of a command, all its own."""
-    child = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+    # Compiled modules are kept, as those of an installed package are.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    child = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
     assert child.stdout is not None
     output = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
@@ -172,44 +125,57 @@ def in_fresh_process(arguments: list[str]) -> tuple[float, float, str]:
     return seconds, usage.ru_maxrss / 1024, output
 
 
-def reader_seconds(reader: str, path: Path) -> tuple[float, float]:
+def reader_cost(reader: str, path: Path) -> tuple[float, float]:
     """Seconds spent in one reader, and the peak MB of the process it had for itself."""
     command = [sys.executable, __file__, "--reader", reader, str(path)]
     _, peak, output = in_fresh_process(command)
     return float(output), peak
 
 
-def measure(path: Path, repeats: int) -> dict[str, float]:
-    result: dict[str, float] = {"database_mb": path.stat().st_size / 1e6}
-    for reader in READERS:
-        runs = []
-        with suppress(SystemExit):
-            runs = [reader_seconds(reader.__name__, path) for _ in range(repeats)]
+def analyze_cost(path: Path) -> tuple[float, float]:
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [sys.executable, "-m", "rocm_perf_lab", "analyze", "--json", "--quiet"]
+        seconds, peak, _ = in_fresh_process([*command, str(path), "--out", scratch])
+        return seconds, peak
+
+
+def measure(path: Path, readers: tuple[Reader, ...], peer: Reader, rounds: int) -> dict[str, float]:
+    result: dict[str, float] = {"file_mb": path.stat().st_size / 1e6}
+    costs: dict[str, list[tuple[float, float]]] = {}
+    for _ in range(rounds):
+        for reader in readers:
+            with suppress(SystemExit):  # not installed
+                costs.setdefault(reader.__name__, []).append(reader_cost(reader.__name__, path))
+        costs.setdefault("analyze", []).append(analyze_cost(path))
+    for name, runs in costs.items():
         if runs:
-            result[f"{reader.__name__}_s"] = min(seconds for seconds, _ in runs)
-            result[f"{reader.__name__}_mb"] = max(peak for _, peak in runs)
-    with tempfile.TemporaryDirectory() as scratch, suppress(SystemExit):
-        command = [sys.executable, "-m", "rocm_perf_lab", "analyze", "--json", str(path)]
-        command += ["--out", scratch]
-        runs2 = [in_fresh_process(command) for _ in range(repeats)]
-        result["analyze_s"] = min(seconds for seconds, _, _ in runs2)
-        result["analyze_mb"] = max(peak for _, peak, _ in runs2)
-        if "with_connectorx_s" in result:
-            ratio = result["analyze_s"] / result["with_connectorx_s"]
-            result["analyze_over_connectorx"] = ratio
+            result[f"{name}_s"] = statistics.median(seconds for seconds, _ in runs)
+            result[f"{name}_mb"] = statistics.median(peak for _, peak in runs)
+    if (theirs := result.get(f"{peer.__name__}_s")) is not None:
+        result[f"analyze_over_{peer.__name__.removeprefix('with_')}"] = result["analyze_s"] / theirs
     return result
+
+
+def report(results: dict[float, dict[str, float]], what: str) -> None:
+    """How the time grows with the size."""
+    small, large = min(results), max(results)
+    for name in ("ours_s", "analyze_s"):
+        if small != large and name in results[small] and name in results[large]:
+            growth = results[large][name] / results[small][name]
+            print(f"{name}: {growth:.1f} times the time for {large / small:.0f} times the {what}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--sizes", nargs="+", type=int, default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--sizes", nargs="*", type=int, default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--kineto", nargs="*", type=int, default=[90, 360], help="megabytes")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--keep", type=Path, help="folder in which the databases stay")
+    parser.add_argument("--keep", type=Path, help="folder in which the traces stay")
     parser.add_argument("--reader", help=argparse.SUPPRESS)
     parser.add_argument("path", nargs="?", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.reader:
-        reader = next(r for r in READERS if r.__name__ == given.reader)
+        reader = next(r for r in (*OF_DATABASES, *OF_JSON) if r.__name__ == given.reader)
         with suppress(ImportError):
             start = time.process_time()
             reader(given.path)
@@ -219,23 +185,25 @@ def main() -> None:
 
     folder = given.keep or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
-    results = {}
+    kinds = (
+        ("dispatches", given.sizes, "_results.db", generate, OF_DATABASES, with_connectorx),
+        ("megabytes", given.kineto, ".pt.trace.json", generate_kineto, OF_JSON, with_orjson),
+    )
     try:
-        for size in given.sizes:
-            path = folder / f"{size}_results.db"
-            if not path.exists():
-                generate(path, size)
-            results[size] = measure(path, given.repeats)
-            figures = {name: round(value, 3) for name, value in results[size].items()}
-            print(json.dumps({"dispatches": size, **figures}), flush=True)
+        for what, sizes, suffix, make, readers, peer in kinds:
+            results: dict[float, dict[str, float]] = {}
+            for size in sizes:
+                path = folder / f"{size}{suffix}"
+                if not path.exists():
+                    make(path, size)
+                results[size] = measure(path, readers, peer, given.repeats)
+                figures = {name: round(value, 3) for name, value in results[size].items()}
+                print(json.dumps({what: size, **figures}), flush=True)
+            if results:
+                report(results, what)
     finally:
         if not given.keep:
             shutil.rmtree(folder)
-    small, large = min(results), max(results)
-    for name in ("ours_s", "analyze_s"):
-        if small != large and name in results[small] and name in results[large]:
-            growth = results[large][name] / results[small][name]
-            print(f"{name}: {growth:.1f} times the time for {large / small:.0f} times the rows")
     print(f"machine: {os.cpu_count()} cores, pages of {resource.getpagesize()} bytes")
 
 
