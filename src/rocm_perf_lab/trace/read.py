@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace.counter_csv import looks_like_table, read_csv
@@ -109,8 +109,9 @@ def _start(path: Path, count: int) -> bytes:
         raise BadInput(f"{path} cannot be read: {reason(error)}.") from error
 
 
-def _sha256(file: BinaryIO) -> str:
+def _sha256(file: BufferedReader) -> str:
     digest = hashlib.sha256()
-    while chunk := file.read(_CHUNK):
-        digest.update(chunk)
+    chunk = memoryview(bytearray(_CHUNK))  # one for all: fresh memory costs more than the copy
+    while count := file.readinto(chunk):
+        digest.update(chunk[:count])
     return digest.hexdigest()
