@@ -25,8 +25,8 @@ MECHANISMS: dict[str, tuple[Kind, bool]] = {
 
 @functools.lru_cache(maxsize=3)
 def works(kind: Kind, namespaces: bool) -> bool:
-    words = Sandbox(kind, Path(sys.prefix), namespaces=namespaces).wrap(["true"])
     try:
+        words = Sandbox(kind, Path(sys.prefix), namespaces=namespaces).wrap(["true"])
         return os.spawnvp(os.P_WAIT, words[0], words) == 0
     except OSError:
         return False
