@@ -11,14 +11,10 @@ namespace {
 // Addresses of code that the linker left out are -1 and what follows.
 constexpr uint64_t kNowhere = uint64_t{1} << 63;
 
-std::string join(const std::string& folder, const std::string& name) {
-  return folder.empty() || name.starts_with('/') ? name : folder + "/" + name;
-}
-
 class Unit {
  public:
-  Unit(const DebugSections& sections, const std::string& folder, LineTable& table)
-      : line_str_(sections.line_str), str_(sections.str), folder_(folder), table_(table) {}
+  Unit(const DebugSections& sections, const std::string& folder, LineTable& table, Budget& budget)
+      : line_str_(sections.line_str), str_(sections.str), folder_(folder), table_(table), budget_(budget) {}
 
   // The number a unit gives a file -> index into the table's files.
   const std::vector<uint32_t>& files() const { return file_of_; }
@@ -32,7 +28,7 @@ class Unit {
     const uint64_t program = unit.at + header_length;
     min_length_ = unit.fixed(1);
     if (version_ >= 4) unit.skip(1);  // operations per instruction: 1 on GPUs
-    default_is_stmt_ = unit.fixed(1);
+    unit.skip(1);                     // whether a row begins a statement unless it says otherwise
     line_base_ = int8_t(unit.fixed(1));  // NOLINT(bugprone-signed-char-misuse): a signed byte
     line_range_ = unit.fixed(1);
     opcode_base_ = unit.fixed(1);
@@ -49,23 +45,24 @@ class Unit {
   void files_v2(Cursor& in) {
     std::vector<std::string> folders{folder_};
     for (std::string name = in.text(); !name.empty() && !in.bad; name = in.text())
-      folders.push_back(join(folder_, name));
-    file_of_.push_back(0);
+      folders.push_back(path(folder_, name));
+    file_of_.push_back(0);  // files count from 1 here; what names none gets the first
     for (std::string name = in.text(); !name.empty() && !in.bad; name = in.text()) {
       const uint64_t folder = in.uleb();
       in.uleb();
       in.uleb();
-      add_file(join(folder < folders.size() ? folders[folder] : "", name));
+      add_file(path(folder < folders.size() ? folders[folder] : "", name));
     }
     if (file_of_.size() > 1) file_of_[0] = file_of_[1];
+    else file_of_.clear();
   }
 
   void files_v5(Cursor& in) {
     std::vector<std::pair<std::string, uint64_t>> folders = entries(in), files = entries(in);
     for (auto& [name, folder] : files) {
       std::string base = folder < folders.size() ? folders[folder].first : "";
-      if (folder != 0 && folder < folders.size() && !folders.empty()) base = join(folders[0].first, base);
-      add_file(join(base, name));
+      if (folder != 0 && folder < folders.size()) base = path(folders[0].first, base);
+      add_file(path(base, name));
     }
   }
 
@@ -73,6 +70,7 @@ class Unit {
     std::vector<std::pair<uint64_t, uint64_t>> format(in.fixed(1));
     for (auto& [content, form] : format) content = in.uleb(), form = in.uleb();
     std::vector<std::pair<std::string, uint64_t>> out;
+    if (format.empty()) return out;
     for (uint64_t left = in.uleb(); left > 0 && !in.bad; --left) {
       std::string name;
       uint64_t folder = 0;
@@ -92,12 +90,18 @@ class Unit {
           case 0x09: in.skip(in.uleb()); break;
           default: in.bad = true;
         }
+        budget_.spend(1 + text.size());
         if (content == 1) name = text;
         if (content == 2) folder = number;
       }
       out.emplace_back(name, folder);
     }
     return out;
+  }
+
+  std::string path(const std::string& folder, const std::string& name) {
+    budget_.spend(folder.size() + name.size());
+    return folder.empty() || name.starts_with('/') ? name : folder + "/" + name;
   }
 
   void add_file(std::string path) {
@@ -111,6 +115,7 @@ class Unit {
     auto reset = [&] { row = {0, 1, 1, 0, false}, dropped = false; };
     auto emit = [&](bool end) {
       if (file_of_.empty() || row.address >= kNowhere || dropped) return;
+      budget_.spend(sizeof row / 8);
       const uint32_t file = row.file < file_of_.size() ? file_of_[row.file] : file_of_[0];
       table_.rows.push_back({row.address, file, row.line, uint32_t(table_.rows.size()), end});
     };
@@ -122,7 +127,7 @@ class Unit {
         row.line += uint32_t(line_base_ + int(special % line_range_));
         emit(false);
       } else if (op == 0) {
-        const uint64_t size = in.uleb(), next = in.at + size;
+        const uint64_t size = in.uleb(), start = in.at;
         if (size == 0) continue;
         const uint64_t code = in.fixed(1);
         if (code == 1) {
@@ -131,7 +136,8 @@ class Unit {
         }
         if (code == 2)
           row.address = in.fixed(unsigned(std::min<uint64_t>(size - 1, 8))), dropped = row.address >= kNowhere;
-        in.at = next;
+        in.at = start;
+        in.skip(size);
       } else {
         switch (op) {
           case 1: emit(false); break;
@@ -150,7 +156,8 @@ class Unit {
   Bytes line_str_, str_;
   const std::string& folder_;
   LineTable& table_;
-  uint64_t version_ = 0, min_length_ = 1, default_is_stmt_ = 0;
+  Budget& budget_;
+  uint64_t version_ = 0, min_length_ = 1;
   unsigned offset_size_ = 4, line_range_ = 1, opcode_base_ = 1;
   int line_base_ = 0;
   std::vector<uint8_t> operand_counts_;
@@ -159,7 +166,7 @@ class Unit {
 
 }  // namespace
 
-LineTable read_lines(const DebugSections& sections, const std::map<uint64_t, std::string>& folders) {
+LineTable read_lines(const DebugSections& sections, const std::map<uint64_t, std::string>& folders, Budget& budget) {
   static const std::string none;
   LineTable table;
   Cursor in{sections.line};
@@ -170,7 +177,7 @@ LineTable read_lines(const DebugSections& sections, const std::map<uint64_t, std
     if (length == 0xffffffff) length = in.fixed(8), offset_size = 8;
     if (in.bad || length > in.bytes.size() - in.at) break;
     const auto folder = folders.find(start);
-    Unit unit(sections, folder == folders.end() ? none : folder->second, table);
+    Unit unit(sections, folder == folders.end() ? none : folder->second, table, budget);
     unit.read(Cursor{in.bytes.subspan(in.at, length)}, offset_size);
     table.units[start] = unit.files();
     in.skip(length);

@@ -11,6 +11,8 @@
 
 namespace codeobject::dwarf {
 
+class Budget;
+
 struct DebugSections {
   explicit DebugSections(const elf::File& file);
   elf::Bytes line, line_str, str, info, abbrev, str_offsets, addr, rnglists, ranges;
@@ -33,7 +35,7 @@ struct LineTable {
 };
 
 // `folders`: where units were compiled, by their offset in .debug_line; version 5 says it in the table.
-// Damaged units are skipped: a line number is help, never a reason to fail.
-LineTable read_lines(const DebugSections& sections, const std::map<uint64_t, std::string>& folders);
+// Damaged units are skipped: a line number is help, never a reason to fail. Throws Budget::Spent.
+LineTable read_lines(const DebugSections& sections, const std::map<uint64_t, std::string>& folders, Budget& budget);
 
 }  // namespace codeobject::dwarf

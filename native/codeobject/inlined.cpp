@@ -46,7 +46,7 @@ using Entry = std::map<uint64_t, Value>;
 
 class Reader {
  public:
-  Reader(const DebugSections& sections, Scopes& out) : in_(sections), out_(out) {}
+  Reader(const DebugSections& sections, Scopes& out, Budget& budget) : in_(sections), out_(out), budget_(budget) {}
 
   void read() {
     Cursor at{in_.info};
@@ -60,7 +60,10 @@ class Reader {
       unit(Cursor{in_.info.first(end), at.at}, start);
       at.at = end;
     }
-    for (const auto& [index, entry] : pending_) out_.all[index].function = name_of(entry);
+    for (const auto& [index, entry] : pending_) {
+      out_.all[index].function = name_of(entry);
+      budget_.spend(out_.all[index].function.size());
+    }
   }
 
  private:
@@ -77,7 +80,8 @@ class Reader {
       abbreviations = in.fixed(offset_size_);
       address_size_ = unsigned(in.fixed(1));
     }
-    if (kind != 1 || address_size_ > 8 || abbreviations >= in_.abbrev.size()) return;  // 1: compiled code
+    if (kind != 1 || (address_size_ != 4 && address_size_ != 8)) return;  // 1: compiled code
+    if (abbreviations >= in_.abbrev.size()) return;
     const Abbreviations& known = abbreviations_at(abbreviations);
     str_offsets_ = addr_ = rnglists_ = base_ = line_program_ = 0;
     std::vector<int64_t> scopes;  // for every open entry, the scope it lies in; -1: none
@@ -94,6 +98,7 @@ class Reader {
       const Abbreviation& shape = found->second;
       const bool wanted = first || shape.tag == kSubprogram || shape.tag == kInlined;
       Entry entry;
+      budget_.spend(1 + shape.attributes.size());
       for (const Attribute& a : shape.attributes) {
         Value value = read_value(in, a);
         if (wanted) entry.emplace(a.name, std::move(value));
@@ -122,6 +127,7 @@ class Reader {
   }
 
   int64_t add(const Entry& entry, uint64_t offset, bool inlined, int64_t around) {
+    budget_.spend((sizeof(Named) + sizeof(Scope)) / 8);
     names_[offset] = {text(entry, kName), reference(entry, kOrigin), reference(entry, kSpecification)};
     auto ranges = ranges_of(entry);
     if (ranges.empty()) return around;  // only said to exist
@@ -160,12 +166,14 @@ class Reader {
     while (!in.bad) {
       const uint64_t code = in.uleb();
       if (code == 0) break;
+      budget_.spend(sizeof(Abbreviation) / 8);
       Abbreviation& one = it->second[code];
       one = {in.uleb(), in.fixed(1) != 0, {}};
       while (!in.bad) {
         Attribute a{in.uleb(), in.uleb(), 0};
         if (a.form == 0x21) a.constant = in.sleb();
         if (a.name == 0 && a.form == 0) break;
+        budget_.spend(sizeof a / 8);
         one.attributes.push_back(a);
       }
     }
@@ -235,10 +243,13 @@ class Reader {
   }
   uint64_t indexed_address(uint64_t index) const { return entry_of(in_.addr, addr_, index, address_size_); }
 
-  std::string text(const Entry& entry, uint64_t name) const {
+  std::string text(const Entry& entry, uint64_t name) {
     const auto it = entry.find(name);
-    if (it == entry.end()) return {};
-    const Value& v = it->second;
+    std::string found = it == entry.end() ? std::string() : text_of(it->second);
+    budget_.spend(found.size());
+    return found;
+  }
+  std::string text_of(const Value& v) const {
     switch (v.form) {
       case 0x08: return v.text;
       case 0x0e: return text_in(in_.str, v.number);
@@ -268,7 +279,7 @@ class Reader {
     return it->second.form == 0x01 ? it->second.number : indexed_address(it->second.number);
   }
 
-  std::vector<std::pair<uint64_t, uint64_t>> ranges_of(const Entry& entry) const {
+  std::vector<std::pair<uint64_t, uint64_t>> ranges_of(const Entry& entry) {
     std::vector<std::pair<uint64_t, uint64_t>> out;
     const auto keep = [&](uint64_t low, uint64_t high) {
       if (low < high && low < kNowhere) out.emplace_back(low, high);
@@ -285,6 +296,7 @@ class Reader {
       uint64_t base = base_;
       const uint64_t select = address_size_ == 8 ? ~uint64_t{0} : 0xffffffff;
       while (!in.bad) {
+        budget_.spend(2);
         const uint64_t low = in.fixed(address_size_), high = in.fixed(address_size_);
         if (low == 0 && high == 0) break;
         if (low == select) base = high;
@@ -297,6 +309,7 @@ class Reader {
     Cursor in{in_.rnglists, offset};
     uint64_t base = base_;
     while (!in.bad) {
+      budget_.spend(2);
       const uint64_t kind = in.fixed(1);
       uint64_t low = 0;
       switch (kind) {
@@ -335,6 +348,7 @@ class Reader {
 
   const DebugSections& in_;
   Scopes& out_;
+  Budget& budget_;
   std::map<uint64_t, Abbreviations> abbreviations_;
   std::unordered_map<uint64_t, Named> names_;
   std::vector<std::pair<uint32_t, uint64_t>> pending_;  // scopes, and the entries that name them
@@ -350,9 +364,9 @@ bool covers(const Scope& scope, uint64_t address) {
 
 }  // namespace
 
-Scopes read_scopes(const DebugSections& sections) {
+Scopes read_scopes(const DebugSections& sections, Budget& budget) {
   Scopes out;
-  Reader(sections, out).read();
+  Reader(sections, out, budget).read();
   return out;
 }
 

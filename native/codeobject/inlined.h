@@ -24,7 +24,7 @@ struct Scopes {
   std::vector<const Scope*> around(uint64_t address) const;
 };
 
-// Damaged units are skipped, as in line tables.
-Scopes read_scopes(const DebugSections& sections);
+// Damaged units are skipped, as in line tables. Throws Budget::Spent.
+Scopes read_scopes(const DebugSections& sections, Budget& budget);
 
 }  // namespace codeobject::dwarf

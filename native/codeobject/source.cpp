@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dwarf_cursor.h"
+
 namespace codeobject {
 namespace {
 
@@ -33,8 +35,18 @@ bool is_library_code(std::string_view path) {
 
 Sources::Sources(const elf::File& file) {
   const dwarf::DebugSections sections(file);
-  scopes_ = dwarf::read_scopes(sections);
-  lines_ = dwarf::read_lines(sections, scopes_.folders);
+  try {
+    dwarf::Budget budget;
+    dwarf::Scopes scopes = dwarf::read_scopes(sections, budget);
+    lines_ = dwarf::read_lines(sections, scopes.folders, budget);
+    scopes_ = std::move(scopes);
+  } catch (const dwarf::Budget::Spent&) {}
+}
+
+std::map<std::string, uint64_t> Sources::files() const {
+  std::map<std::string, uint64_t> counted;
+  for (const dwarf::Row& row : lines_.rows) ++counted[lines_.files[row.file]];
+  return counted;
 }
 
 std::vector<Frame> Sources::chain(uint64_t address) const {

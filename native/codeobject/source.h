@@ -18,13 +18,15 @@ class Sources {
  public:
   explicit Sources(const elf::File& file);
 
-  // The innermost frame first. Empty without debug information.
+  // The innermost frame first. Empty without debug information, or with some that nobody could read.
   std::vector<Frame> chain(uint64_t address) const;
   // The innermost frame of the program's own code, and of all; the same where there is no other.
   struct Place {
     Frame own, innermost;
   };
   Place place(uint64_t address) const;
+  // Every file that code was compiled from, with the number of its rows in the line table.
+  std::map<std::string, uint64_t> files() const;
 
  private:
   dwarf::LineTable lines_;

@@ -1,9 +1,8 @@
-"""Code objects: what LLVM writes into notes, headers and line tables is what is read."""
+"""Code objects: what LLVM writes into notes and headers is what is read."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import struct
 from collections.abc import Iterator
 from typing import cast
@@ -15,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf_lab.codeobject.architecture import MACHINES, processor
-from rocm_perf_lab.codeobject.dwarf_lines import LineTable
 from rocm_perf_lab.codeobject.elf import PT_LOAD, PT_NOTE, Elf
 from rocm_perf_lab.codeobject.kernels import (
     NOTE_METADATA,
@@ -133,45 +131,6 @@ def test_a_kernel_of_which_the_compiler_makes_nothing_is_read() -> None:
     elf = compiled("define amdgpu_kernel void @k() { unreachable }", "gfx942")
     (kernel,) = read_code_object(elf.data).kernels
     assert (kernel.name, kernel.code) == ("k", b"")
-
-
-def test_lines_are_those_the_compiler_wrote() -> None:
-    lines = [10, 12, 11, 300, 299, 7, 100_000, 100_001, 8]
-    # Each a number of instructions of four bytes.
-    counts = [3 ** (i % 5) for i in range(len(lines))]
-    sleep = "  call void @llvm.amdgcn.s.sleep(i32 0), !dbg !"
-    calls = [f"{sleep}{10 + i}" for i, count in enumerate(counts) for _ in range(count)]
-    places = [
-        f"!{10 + i} = !DILocation(line: {line}, column: 1, scope: !4)"
-        for i, line in enumerate(lines)
-    ]
-    text = [
-        "declare void @llvm.amdgcn.s.sleep(i32)",
-        "define amdgpu_kernel void @k() !dbg !4 {",
-        *calls,
-        f"  ret void, !dbg !{9 + len(lines)}",
-        "}",
-        "!llvm.dbg.cu = !{!1}",
-        "!llvm.module.flags = !{!2, !3}",
-        '!0 = !DIFile(filename: "kernel.hip", directory: "/here")',
-        "!1 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !0, "
-        "emissionKind: LineTablesOnly)",
-        # Version 5 names its files by relocations, which are the linker's to do.
-        '!2 = !{i32 2, !"Dwarf Version", i32 4}',
-        '!3 = !{i32 2, !"Debug Info Version", i32 3}',
-        '!4 = distinct !DISubprogram(name: "k", file: !0, line: 9, type: !5, unit: !1, '
-        "spFlags: DISPFlagDefinition)",
-        "!5 = !DISubroutineType(types: !6)",
-        "!6 = !{null}",
-        *places,
-    ]
-    rows = LineTable(compiled("\n".join(text), "gfx942")).rows
-    code = [row for row in rows if not row.end]
-    assert {row.file for row in rows} == {"kernel.hip"}
-    assert list(dict.fromkeys(row.line for row in code)) == lines
-    at = {line: next(row.address for row in code if row.line == line) for line in lines}
-    sizes = [at[b] - at[a] for a, b in itertools.pairwise(lines)]
-    assert sizes == [4 * count for count in counts[:-1]]
 
 
 def linked(notes: bytes, code: bytes) -> Elf:

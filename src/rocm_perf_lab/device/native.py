@@ -12,6 +12,7 @@ _SIGNATURES = {
     "rpl_disassemble": (ctypes.c_uint, [_TEXT, _TEXT, _SIZE, _ADDRESS, _TEXT, _SIZE]),
     "rpl_sources_open": (ctypes.c_void_p, [_TEXT, _SIZE]),
     "rpl_sources_at": (_SIZE, [ctypes.c_void_p, _ADDRESS, _TEXT, _SIZE]),
+    "rpl_sources_files": (_SIZE, [ctypes.c_void_p, _TEXT, _SIZE]),
     "rpl_sources_close": (None, [ctypes.c_void_p]),
     "rpl_is_library_code": (ctypes.c_int, [_TEXT]),
 }

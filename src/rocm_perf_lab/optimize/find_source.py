@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rocm_perf_lab.codeobject.dwarf_lines import LineTable
 from rocm_perf_lab.codeobject.kernels import CodeObject, read_code_objects
+from rocm_perf_lab.device.sources import Sources
 from rocm_perf_lab.errors import BadInput, UsageError
 
 SUFFIXES = (".cpp", ".hip", ".cu", ".cc", ".cxx", ".c++")
@@ -42,17 +42,17 @@ def find_source(program: Path, given: Sequence[Path]) -> tuple[tuple[Path, ...],
 
 
 def has_lines(program: Path) -> bool:
-    return any(LineTable(code.elf).rows for code in read_code_objects(program))
+    return any(Sources(code.elf.data).files() for code in read_code_objects(program))
 
 
 def _from_lines(codes: Sequence[CodeObject]) -> list[Path]:
     """Files that kernels' instructions come from; a header's code is inlined into another's."""
     counted: Counter[Path] = Counter()
     for code in codes:
-        for row in LineTable(code.elf).rows:
-            path = Path(row.file)
+        for file, rows in Sources(code.elf.data).files().items():
+            path = Path(file)
             if path.suffix in SUFFIXES and path.is_absolute():
-                counted[path] += 1
+                counted[path] += rows
     return [path.resolve() for path, _ in counted.most_common() if path.is_file()]
 
 
