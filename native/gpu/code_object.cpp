@@ -1,13 +1,11 @@
 #include "code_object.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "arena.h"
 #include "codeobject/architecture.h"
+#include "codeobject/kernel_names.h"
 #include "codeobject/metadata.h"
 
 namespace gpu {
@@ -19,10 +17,7 @@ constexpr uint64_t kDescriptorBytes = 64;
 
 // Names come from files: nothing in them may reach a terminal as anything but text.
 std::string demangle(const std::string& name) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string out = status == 0 && text ? text : name;
-  std::free(text);
+  std::string out = codeobject::demangle(name);
   for (char& c : out)
     if (c < ' ' || c > '~') c = '?';
   return out;

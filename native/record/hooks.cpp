@@ -1,14 +1,11 @@
 // Queues, copies, allocations and code objects, as they pass through the HSA tables.
-#include <cxxabi.h>
-
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <shared_mutex>
 #include <vector>
 
+#include "codeobject/kernel_names.h"
 #include "hsa/hsa_ven_amd_loader.h"
 #include "log.h"
 #include "recorder.h"
@@ -141,30 +138,6 @@ hsa_status_t pool_free(void* at) {
   return next_amd.hsa_amd_memory_pool_free_fn(at);
 }
 
-std::string demangled_or_empty(const std::string& name) {
-  int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? text.get() : "";
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-}
-
-std::string demangled(const std::string& name) {
-  if (std::string text = demangled_or_empty(name); !text.empty()) return text;
-  // Some demanglers do not know 16-bit floats: shown to them as other builtin types.
-  std::string other = name;
-  replace_all(other, "DF16_", "Dh");
-  replace_all(other, "DF16b", "De");
-  std::string text = demangled_or_empty(other);
-  if (text.empty()) return name;
-  replace_all(text, "decimal128", "__bf16");
-  replace_all(text, "half", "_Float16");
-  return text;
-}
-
 template <class T>
 T loaded_info(hsa_loaded_code_object_t loaded, hsa_ven_amd_loader_loaded_code_object_info_t what) {
   T value{};
@@ -204,10 +177,10 @@ hsa_status_t on_symbol(hsa_executable_t, hsa_executable_symbol_t symbol, void*) 
   get(HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, &length);
   std::string name(length, '\0');
   get(HSA_EXECUTABLE_SYMBOL_INFO_NAME, name.data());
-  if (name.size() > 3 && name.compare(name.size() - 3, 3, ".kd") == 0) name.resize(name.size() - 3);
+  name = codeobject::kernel_of(std::move(name));
   uint64_t object = 0;
   get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object);
-  const std::string shown = demangled(name);
+  const std::string shown = codeobject::demangle(name);
   begin("symbol").number("k", object).string("name", name).string("shown", shown).write();
   std::unique_lock lock(mutex);
   kernels[object] = shown;

@@ -16,8 +16,8 @@ Config read_config(const std::string& path) {
     const auto number = [&] { return std::strtoull(value.c_str(), nullptr, 0); };
     if (key == "counter") config.counters = true, config.counter_names.insert(value);
     else if (key == "att") config.att = true;
-    else if (key == "include") config.include.emplace(value, std::regex::ECMAScript);
-    else if (key == "exclude") config.exclude.emplace(value, std::regex::ECMAScript);
+    else if (key == "include") config.include.emplace(value);
+    else if (key == "exclude") config.exclude.emplace(value);
     else if (key == "range") {
       uint64_t first = 0, last = 0;
       std::istringstream(value) >> first >> last;
@@ -35,8 +35,8 @@ bool Selection::named(std::string_view kernel) {
   const auto known = named_.find(kernel);
   if (known != named_.end()) return known->second;
   const std::string text(kernel);
-  const bool wanted = (!config_.include || std::regex_search(text, *config_.include)) &&
-                      !(config_.exclude && std::regex_search(text, *config_.exclude));
+  const bool wanted =
+      (!config_.include || config_.include->found_in(text)) && !(config_.exclude && config_.exclude->found_in(text));
   named_.emplace(text, wanted);
   return wanted;
 }

@@ -5,18 +5,19 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "codeobject/kernel_names.h"
 
 namespace record {
 
 struct Config {
   bool counters = false, att = false;
   std::set<std::string, std::less<>> counter_names;  // base names to keep
-  std::optional<std::regex> include, exclude;
+  std::optional<codeobject::NamePattern> include, exclude;
   std::vector<std::pair<uint64_t, uint64_t>> ranges;  // of launches, from 1; none: all
   uint32_t target_cu = 1, simd_mask = 0xf;
   uint64_t se_mask = 0x1;

@@ -1,4 +1,7 @@
-// Laws of the virtual GPU's memory: what is listed, what was freed, what the arena gives out.
+// Laws of the virtual GPU's memory: what is listed, what was freed, what the arena gives out. And what is
+// read of files: notes and names.
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -9,8 +12,9 @@
 
 #include "arena.h"
 #include "check.h"
-#include "memory.h"
+#include "codeobject/kernel_names.h"
 #include "codeobject/msgpack.h"
+#include "memory.h"
 
 namespace {
 
@@ -200,6 +204,61 @@ void msgpack_survives_every_short_input() {
   CHECK(value->get("b")->items[1].text == "hi" && value->get("b")->items[2].integer == -128);
 }
 
+// What test_demangle.py asks of the same in Python.
+void names_are_those_of_the_source() {
+  const std::pair<const char*, const char*> names[] = {
+      {"_Z1kPDF16b", "k(__bf16*)"},
+      {"_Z1kIDF16bEvPT_S1_", "void k<__bf16>(__bf16*, __bf16*)"},
+      {"_Z1kPKDF16bS0_DF16_", "k(__bf16 const*, __bf16 const*, _Float16)"},
+      {"_Z6kernelIDF16bLi4EEvPKT_", "void kernel<__bf16, 4>(__bf16 const*)"},
+      {"_ZN2ns6kDF16bEPDF16_", "ns::kDF16b(_Float16*)"},
+      {"_Z5scaleIfEvPT_", "void scale<float>(float*)"},
+      {"f", "f"},  // no type, though __cxa_demangle takes it for one
+      {"plain", "plain"},
+      {"_Z", "_Z"},
+      {"_Z999999999999k", "_Z999999999999k"},
+  };
+  for (const auto& [symbol, name] : names) CHECK(codeobject::demangle(symbol) == name);
+  const std::string longest = "_Z" + std::string(5000, 'N');
+  CHECK(codeobject::demangle(longest) == longest);
+  CHECK(codeobject::kernel_of("_Z1kPf.kd") == "_Z1kPf" && codeobject::kernel_of("k.kda") == "k.kda");
+  std::mt19937 random(4);
+  for (int round = 0; round < 50'000; ++round) {
+    std::string symbol = "_Z";
+    for (unsigned i = random() % 24; i > 0; --i) symbol += "DF16b_0123456789SLTANIEvPn"[random() % 26];
+    CHECK(!codeobject::demangle(symbol).empty());
+  }
+}
+
+void a_pattern_is_searched_for_in_names_of_any_length() {
+  const auto found = [](const char* pattern, const std::string& name) {
+    return codeobject::NamePattern(pattern).found_in(name);
+  };
+  CHECK(found("scale", "void scale<float>(float*)") && !found("^scale", "void scale<float>(float*)"));
+  CHECK(found("^a|b$", "xyb") && found("^a|b$", "axy") && !found("^a|b$", "xay"));
+  CHECK(found("", "k") && found("(ab)\\1", "xababx") && !found("(ab)\\1", "xabax"));
+  for (const char* wrong : {"(", "a)(b", "[z-a]", "*"}) {
+    bool refused = false;
+    try {
+      codeobject::NamePattern pattern(wrong);
+    } catch (const std::regex_error&) { refused = true; }
+    CHECK(refused);
+  }
+  // On a stack as small as a thread may have, and in time that grows with the name and no faster.
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 128 << 10);
+  pthread_t thread;
+  const auto search = [](void*) -> void* {
+    const codeobject::NamePattern pattern("(a|b)*c$|(a+)+$");
+    CHECK(!pattern.found_in(std::string(100'000, 'a') + "!"));
+    return nullptr;
+  };
+  CHECK(pthread_create(&thread, &small, search, nullptr) == 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&small);
+}
+
 }  // namespace
 
 int main() {
@@ -211,5 +270,7 @@ int main() {
   freed_memory_takes_no_page_tables();
   the_latest_frees_are_known_and_no_more();
   msgpack_survives_every_short_input();
+  names_are_those_of_the_source();
+  a_pattern_is_searched_for_in_names_of_any_length();
   std::puts("core_units: ok");
 }

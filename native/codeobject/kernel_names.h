@@ -1,0 +1,27 @@
+// Names of kernels: as their source has them, and which of them a pattern means.
+#pragma once
+
+#include <regex>
+#include <string>
+
+namespace codeobject {
+
+// The symbol itself where it is not mangled, beyond any use, or the C++ runtime cannot read it.
+// (rocm_perf_lab.codeobject.demangle is the same in Python: analyses run in processes of the user's,
+// into which no library of a virtual GPU may be loaded.)
+std::string demangle(const std::string& symbol);
+
+// The kernel of a descriptor's symbol: without ".kd" at its end.
+std::string kernel_of(std::string symbol);
+
+// A regular expression (ECMAScript's), searched for in names. Throws std::regex_error.
+class NamePattern {
+ public:
+  explicit NamePattern(const std::string& text);
+  bool found_in(const std::string& name) const { return std::regex_match(name, around_); }
+
+ private:
+  std::regex around_;  // the pattern with anything before and behind it
+};
+
+}  // namespace codeobject
