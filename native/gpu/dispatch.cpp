@@ -23,17 +23,38 @@ struct Dispatcher::Active {
   struct Span {
     uint64_t begin, end;
   };
-  Launch launch;
-  std::vector<Span> fresh;  // workgroups not started yet, the lowest span last
-  uint64_t chunk = 1;       // how many a thread takes at once
-  unsigned running = 0;     // threads inside a workgroup of this dispatch
-  uint64_t resident = 0, resident_limit = 1;
+  Active(const Launch& the_launch, DispatchRecorder* told, uint64_t the_seed, uint64_t most)
+      : launch(the_launch), recorder(told), seed(the_seed), resident_limit(most) {}
+
+  const Launch& launch;
+  DispatchRecorder* const recorder;  // told of every workgroup, where set
+  const uint64_t seed;               // of another interleaving of workgroups; 0: as they come
+  // On one thread workgroups are begun in order and go on in turn, so that all that is measured of them is
+  // the same whatever the host. Even contexts are then the dispatch's own: where their scratch memory lies
+  // must not depend on what ran before.
+  const bool one_thread = recorder || seed;
+  std::vector<Span> fresh{{0, launch.group_count}};  // workgroups not started yet, the lowest span last
+  uint64_t chunk = 1;                                // how many a thread takes at once
+  unsigned running = 0;                              // threads inside a workgroup of this dispatch
+  uint64_t resident = 0, resident_limit;
+  uint64_t turns = 0;                                // since a workgroup ended
   std::deque<std::unique_ptr<WorkgroupContext>> suspended;
+  std::vector<std::unique_ptr<WorkgroupContext>> spare;  // with one thread
   std::atomic<bool> cancelled{false};
   std::condition_variable done;
   DispatchResult result;
 
-  bool can_start() const { return !fresh.empty() && resident < resident_limit; }
+  // Interleaved workgroups are few at a time. Those that wait for one that has not begun get nowhere: the
+  // longer none ends, the more are begun.
+  uint64_t limit() const {
+    constexpr uint64_t kInFlight = 16, kPatience = 4096;
+    return seed ? std::min(resident_limit, kInFlight + turns / kPatience) : resident_limit;
+  }
+  // The models are told of workgroups in order.
+  uint64_t index(uint64_t place) const {
+    return recorder ? place : Interleaving::group(seed, place, launch.group_count);
+  }
+  bool can_start() const { return !fresh.empty() && resident < limit(); }
   bool has_work() const { return !cancelled && (can_start() || !suspended.empty()); }
   bool complete() const { return running == 0 && (cancelled || (fresh.empty() && suspended.empty())); }
   Span take() {
@@ -101,10 +122,15 @@ Dispatcher::~Dispatcher() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-std::unique_ptr<WorkgroupContext> Dispatcher::context() {
-  if (spare_.empty()) return std::make_unique<WorkgroupContext>(scratch_);
-  auto out = std::move(spare_.back());
-  spare_.pop_back();
+std::vector<std::unique_ptr<WorkgroupContext>>& Dispatcher::spare(Active& active) {
+  return active.one_thread ? active.spare : spare_;
+}
+
+std::unique_ptr<WorkgroupContext> Dispatcher::context(Active& active) {
+  auto& unused = spare(active);
+  if (unused.empty()) return std::make_unique<WorkgroupContext>(scratch_);
+  auto out = std::move(unused.back());
+  unused.pop_back();
   return out;
 }
 
@@ -118,7 +144,7 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
   std::unique_ptr<WorkgroupContext> group;
   if (starting) {
     span = active.take();
-    group = context();
+    group = context(active);
     ++active.resident;
   } else {
     group = std::move(active.suspended.front());
@@ -133,13 +159,17 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
   DispatchResult part;
   FaultReport fault;
   do {
-    if (starting && !group->start(active.launch, limits_, device_, span.begin++, outside())) {
-      no_scratch = true;
-      --span.begin;
-      break;
+    if (starting) {
+      if (!group->start(active.launch, limits_, device_, active.index(span.begin), outside())) {
+        no_scratch = true;
+        break;
+      }
+      ++span.begin;
+      group->observer = active.recorder ? active.recorder->begin(*group) : nullptr;
     }
     result = group->run(active.launch, limits_, memory_, active.cancelled);
     if (result != Result::Yielded) add(part, *group);
+    if (result == Result::Finished && active.recorder) active.recorder->finished(*group);
   } while (starting && result == Result::Finished && span.begin < span.end);
   if (result == Result::Faulted) fault = report_of(active.launch, *group, memory_);
   if (result == Result::Yielded && group->at_host && alone) std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -148,12 +178,13 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
   lock.lock();
   --active.running;
   add(active.result, part);
+  active.turns = part.workgroups ? 0 : active.turns + 1;
   if (starting) active.give_back(span);
   if (result == Result::Yielded) {
     active.suspended.push_back(std::move(group));
   } else {
     --active.resident;
-    spare_.push_back(std::move(group));
+    spare(active).push_back(std::move(group));
   }
   if (no_scratch) {
     // A workgroup that ends will give its scratch back; with none resident there is too little.
@@ -170,7 +201,7 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
     active.result.fault = std::move(fault);
   }
   if (active.complete()) active.done.notify_all();
-  else if (active.has_work()) wake_.notify_one();
+  else if (!active.one_thread && active.has_work()) wake_.notify_one();
   return true;
 }
 
@@ -190,9 +221,6 @@ void Dispatcher::work() {
   }
 }
 
-// As many workgroups at once as the modelled device holds.
-uint64_t Dispatcher::resident_limit(const Launch& l) const { return uint64_t{l.groups_per_cu} * device_.compute_units; }
-
 // A kernel that reads the clock runs once to find out when it does so, and again, from the same
 // memory, to see those times. Where they lead it elsewhere (it waits for a time to come), that is
 // done again with the times of the last course.
@@ -205,7 +233,7 @@ DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& req
     if (clocked) launch.footprint = std::make_shared<Footprint>(launch.memory, true);
     else if (course) launch.footprint.reset();
     DispatchRecorder recorder(device_, state_, launch, request);
-    DispatchResult result = run_in_turn(launch, &recorder);
+    DispatchResult result = run_all(launch, &recorder);
     if (!result.ok) return result;
     const bool same = course && result.wave_instructions == last_instructions;
     try {
@@ -222,62 +250,6 @@ DispatchResult Dispatcher::run_profiled(Launch launch, const ProfileRequest& req
     last_instructions = result.wave_instructions;
     launch.clocks = std::make_shared<ClockTimes>(recorder.clock_times(profile));
   }
-}
-
-// How many workgroups are in flight where they interleave. Those that wait for one that has not begun
-// get nowhere: the longer none ends, the more are begun.
-uint64_t Dispatcher::in_flight(const Launch& launch, uint64_t turns_since_end) const {
-  constexpr uint64_t kInFlight = 16, kPatience = 4096;
-  const uint64_t limit = resident_limit(launch);
-  return limits_.wave_order ? std::min(limit, kInFlight + turns_since_end / kPatience) : limit;
-}
-
-DispatchResult Dispatcher::run_in_turn(const Launch& launch, DispatchRecorder* recorder) {
-  using Result = WorkgroupContext::Result;
-  const std::atomic<bool> never{false};
-  std::deque<std::unique_ptr<WorkgroupContext>> suspended;
-  std::vector<std::unique_ptr<WorkgroupContext>> spare;
-  DispatchResult result;
-  uint64_t turns = 0;  // since a workgroup ended
-  for (uint64_t next = 0; next < launch.group_count || !suspended.empty(); ++turns) {
-    std::unique_ptr<WorkgroupContext> group;
-    // New workgroups first: a grid barrier is only passed when all are there.
-    const bool starting = next < launch.group_count && suspended.size() < in_flight(launch, turns);
-    if (starting) {
-      if (spare.empty()) spare.push_back(std::make_unique<WorkgroupContext>(scratch_));
-      group = std::move(spare.back());
-      spare.pop_back();
-      // The models are told of workgroups in order.
-      const uint64_t index = recorder ? next : Interleaving::group(limits_.wave_order, next, launch.group_count);
-      if (!group->start(launch, limits_, device_, index, outside())) {
-        result.ok = false;
-        result.refused = true;
-        result.fault.text = "rocm-perf: no scratch memory for kernel " + demangle(launch.kernel->name) + "\n";
-        return result;
-      }
-      ++next;
-      group->observer = recorder ? recorder->begin(*group) : nullptr;
-    } else {
-      group = std::move(suspended.front());
-      suspended.pop_front();
-    }
-    const Result end = group->run(launch, limits_, memory_, never);
-    if (end == Result::Yielded) {
-      if (group->at_host) std::this_thread::yield();
-      suspended.push_back(std::move(group));
-      continue;
-    }
-    add(result, *group);
-    if (end == Result::Faulted) {
-      result.ok = false;
-      result.fault = report_of(launch, *group, memory_);
-      return result;
-    }
-    if (recorder) recorder->finished(*group);
-    spare.push_back(std::move(group));
-    turns = 0;
-  }
-  return result;
 }
 
 DispatchResult Dispatcher::run_timed(Launch launch, const ProfileRequest& request, DispatchProfile& profile) {
@@ -340,30 +312,29 @@ void Dispatcher::flush_caches() {
 DispatchResult Dispatcher::run(Launch launch) {
   const Repeats::Plan plan = repeats_.plan(launch);
   if (plan == Repeats::Plan::Skip) return {};
-  Active active;
-  active.launch = std::move(launch);
-  if (plan == Repeats::Plan::Watch) active.launch.footprint = std::make_shared<Footprint>(active.launch.memory);
-  DispatchResult result = limits_.wave_order ? run_in_turn(active.launch, nullptr) : run_all(active);
-  if (plan == Repeats::Plan::Watch) repeats_.watched(active.launch, result);
+  if (plan == Repeats::Plan::Watch) launch.footprint = std::make_shared<Footprint>(launch.memory);
+  DispatchResult result = run_all(launch, nullptr);
+  if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
   return result;
 }
 
-DispatchResult Dispatcher::run_all(Active& active) {
-  const Launch& l = active.launch;
-  active.resident_limit = resident_limit(l);
-
+DispatchResult Dispatcher::run_all(const Launch& launch, DispatchRecorder* recorder) {
+  // As many workgroups at once as the modelled device holds.
+  const uint64_t most = uint64_t{launch.groups_per_cu} * device_.compute_units;
+  Active active(launch, recorder, limits_.wave_order, most);
   std::unique_lock lock(mutex_);
-  if (threads_.empty())
-    for (unsigned i = 1; i < wanted_threads_; ++i) threads_.emplace_back([this] { work(); });
-  active.fresh.push_back({0, l.group_count});
-  active.chunk = std::clamp<uint64_t>(l.group_count / (uint64_t{wanted_threads_} * 8), 1, 64);
-  active_.push_back(&active);
-  if (l.group_count > 1) wake_.notify_all();
+  if (!active.one_thread) {
+    if (threads_.empty())
+      for (unsigned i = 1; i < wanted_threads_; ++i) threads_.emplace_back([this] { work(); });
+    active.chunk = std::clamp<uint64_t>(launch.group_count / (uint64_t{wanted_threads_} * 8), 1, 64);
+    active_.push_back(&active);
+    if (launch.group_count > 1) wake_.notify_all();
+  }
   while (!active.complete())
     if (!step(active, lock) && !active.complete())
       active.done.wait(lock, [&] { return active.complete() || active.has_work(); });
   std::erase(active_, &active);
-  for (auto& group : active.suspended) spare_.push_back(std::move(group));
+  for (auto& group : active.suspended) spare(active).push_back(std::move(group));
   // Keep what the next launch will want, not the largest grid barrier ever seen.
   constexpr size_t kKeep = 64;
   if (spare_.size() > kKeep) spare_.resize(kKeep);

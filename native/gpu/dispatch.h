@@ -29,14 +29,11 @@ class Dispatcher {
 
  private:
   struct Active;
-  DispatchResult run_all(Active& active);
-  // Every workgroup on this thread, a bounded number of them in turn.
-  DispatchResult run_in_turn(const Launch& launch, DispatchRecorder* recorder);
-  uint64_t in_flight(const Launch& launch, uint64_t turns_since_end) const;
+  DispatchResult run_all(const Launch& launch, DispatchRecorder* recorder);
   void work();
   bool step(Active& active, std::unique_lock<std::mutex>& lock);
-  std::unique_ptr<WorkgroupContext> context();
-  uint64_t resident_limit(const Launch& launch) const;
+  std::unique_ptr<WorkgroupContext> context(Active& active);
+  std::vector<std::unique_ptr<WorkgroupContext>>& spare(Active& active);
   OutOfBounds* outside() { return limits_.bounds == Bounds::Strict ? nullptr : &outside_; }
 
   const DeviceSpec& device_;
