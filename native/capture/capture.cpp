@@ -4,51 +4,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <map>
-#include <set>
 #include <thread>
+#include <utility>
 
-#include "code.h"
 #include "codeobject/elf.h"
-#include "gate.h"
 #include "hsa/amd_hsa_signal.h"
-#include "memory.h"
-#include "output.h"
 #include "snapshot.h"
-#include "tables.h"
+#include "tool.h"
 
 namespace capture {
 
 namespace {
 
-std::atomic<uint64_t> settled{0};  // wants that are captured, refused or another process's
-std::mutex claim_mutex;
-std::set<const Want*>& claimed = *new std::set<const Want*>;
-std::mutex one_at_a_time;
-std::atomic<uint64_t> dispatches{0};
-std::mutex problem_mutex;
-std::vector<std::string>& problems = *new std::vector<std::string>;
-std::vector<std::string>& remarks = *new std::vector<std::string>;
 constexpr auto kPatience = std::chrono::seconds(3);
-
-// The program may be several processes: the first to get there makes the capture.
-bool claim(const Want& want) {
-  {
-    std::lock_guard lock(claim_mutex);
-    if (!claimed.insert(&want).second) return false;
-  }
-  const std::string path = config().folder + "/" + want.place + "claimed";
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) {
-    ++settled;
-    return false;
-  }
-  close(file);
-  return true;
-}
 
 struct Agents {
   std::map<uint64_t, std::string> labels;
@@ -58,9 +30,9 @@ struct Agents {
 
 hsa_status_t on_isa(hsa_isa_t isa, void* data) {
   uint32_t length = 0;
-  core.hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME_LENGTH, &length);
+  core().hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME_LENGTH, &length);
   std::string name(length, '\0');
-  core.hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME, name.data());
+  core().hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME, name.data());
   *static_cast<std::string*>(data) = name.c_str();
   return HSA_STATUS_INFO_BREAK;
 }
@@ -68,13 +40,13 @@ hsa_status_t on_isa(hsa_isa_t isa, void* data) {
 hsa_status_t on_agent(hsa_agent_t agent, void* data) {
   auto& agents = *static_cast<Agents*>(data);
   hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
-  core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type);
+  core().hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type);
   char name[65] = {}, product[65] = {};
-  core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NAME, name);
-  core.hsa_agent_get_info_fn(agent, hsa_agent_info_t(HSA_AMD_AGENT_INFO_PRODUCT_NAME), product);
+  core().hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NAME, name);
+  core().hsa_agent_get_info_fn(agent, hsa_agent_info_t(HSA_AMD_AGENT_INFO_PRODUCT_NAME), product);
   std::string isa;
   const bool gpu = type == HSA_DEVICE_TYPE_GPU;
-  if (gpu) core.hsa_agent_iterate_isas_fn(agent, on_isa, &isa);
+  if (gpu) core().hsa_agent_iterate_isas_fn(agent, on_isa, &isa);
   const std::string label = gpu ? "gpu:" + std::to_string(agents.gpus++) : "cpu:" + std::to_string(agents.cpus++);
   agents.labels[agent.handle] = label;
   agents.lines += "agent " + label + " " + hex(name) + " " + hex(product) + " " + hex(isa) + "\n";
@@ -96,15 +68,15 @@ struct Code {
 
 std::vector<Code> code_parts(const std::string& place) {
   std::vector<Code> list;
-  for (LoadedCode& loaded : loaded_code()) {
+  for (LoadedCode& loaded : tool().code.loaded()) {
     Code code{std::move(loaded), {}};
     if (!code.loaded.image) {
-      note_problem("the file of a loaded code object could not be had: " + code.loaded.uri);
+      tool().captures.note_problem("the file of a loaded code object could not be had: " + code.loaded.uri);
     } else {
       std::string error;
       const std::string& image = *code.loaded.image;
       const auto file = codeobject::elf::parse({reinterpret_cast<const uint8_t*>(image.data()), image.size()}, error);
-      if (!file) note_problem("a loaded code object cannot be read: " + error);
+      if (!file) tool().captures.note_problem("a loaded code object cannot be read: " + error);
       else
         for (const auto& load : file->loads) {
           if (load.execute || !load.memory_size) continue;
@@ -129,7 +101,7 @@ class OneCapture {
   explicit OneCapture(const Target& target)
       : target_(target), queue_(target.queue), packet_(target.packet), kernel_(*target.kernel) {
     code_ = code_parts(place());
-    for (const Piece& piece : pieces()) {
+    for (const Piece& piece : tool().memory.pieces()) {
       Region region{piece, {}};
       char name[32];
       std::snprintf(name, sizeof name, "region_%llx.bin", static_cast<unsigned long long>(piece.base));
@@ -150,10 +122,10 @@ class OneCapture {
 
   bool before() {
     for (const char* name : {"memory", "memory_after", "code_objects"})
-      mkdir((config().folder + "/" + place() + name).c_str(), 0700);
+      mkdir(tool().output.path(place() + name).c_str(), 0700);
     for (size_t i = 0; i < code_.size(); ++i) {
       if (!code_[i].loaded.image) continue;
-      File file(place() + "code_objects/" + std::to_string(i) + ".hsaco");
+      File file(tool().output, place() + "code_objects/" + std::to_string(i) + ".hsaco");
       file.write(code_[i].loaded.image->data(), code_[i].loaded.image->size());
       if (!file.close()) return false;
     }
@@ -173,7 +145,7 @@ class OneCapture {
   // All lines, under a name that says they are whole.
   bool write() {
     Agents agents;
-    core.hsa_iterate_agents_fn(on_agent, &agents);
+    core().hsa_iterate_agents_fn(on_agent, &agents);
     const auto label = [&](uint64_t handle) {
       const auto found = agents.labels.find(handle);
       return found == agents.labels.end() ? std::string("-") : found->second;
@@ -204,15 +176,9 @@ class OneCapture {
     for (const CodePointer& pointer : snapshot_->pointers())
       out += "pointer" + text(pointer.address) + text(pointer.value) + text(pointer.code) + "\n";
     out += "pointers" + text(snapshot_->pointer_count()) + "\n";
-    {
-      std::lock_guard lock(problem_mutex);
-      for (const std::string& problem : problems) out += "problem " + hex(problem) + "\n";
-      for (const std::string& remark : remarks) out += "note " + hex(remark) + "\n";
-      problems.clear();
-      remarks.clear();
-    }
+    out += tool().captures.take_notes();
     out += "end\n";
-    File file(place() + "native");
+    File file(tool().output, place() + "native");
     file.write(out.data(), out.size());
     return file.close();
   }
@@ -238,8 +204,8 @@ class OneCapture {
                           : size <= Reader::kMost ? reader.read(address, size, owner, failure)
                                                   : nullptr;
     if (data) std::memcpy(bytes.data(), data, size);
-    else if (size) note_problem("the kernel's arguments could not be read: " + failure);
-    File file(place() + "kernarg.bin");
+    else if (size) tool().captures.note_problem("the kernel's arguments could not be read: " + failure);
+    File file(tool().output, place() + "kernarg.bin");
     file.write(bytes.data(), bytes.size());
     return file.close();
   }
@@ -278,7 +244,7 @@ void complete(hsa_signal_t theirs, hsa_signal_t ours) {
   auto* to = reinterpret_cast<amd_signal_t*>(theirs.handle);
   to->start_ts = from->start_ts;
   to->end_ts = from->end_ts;
-  core.hsa_signal_subtract_screlease_fn(theirs, 1);
+  core().hsa_signal_subtract_screlease_fn(theirs, 1);
 }
 
 // A runtime may ring queues of its own when it copies, and inside a handler it must not: the writer
@@ -287,49 +253,63 @@ void elsewhere(const std::function<void()>& work) { std::thread(work).join(); }
 
 }  // namespace
 
-bool finished() { return settled.load(std::memory_order_relaxed) >= config().wants.size(); }
-uint64_t count_dispatch() { return dispatches++; }
+bool Captures::finished() const { return settled_.load(std::memory_order_relaxed) >= tool().config.wants.size(); }
 
-const Want* claim_target(const Kernel* kernel, uint64_t index) {
+// The program may be several processes: the first to get there makes the capture.
+bool Captures::claim(const Want& want) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!claimed_.insert(&want).second) return false;
+  }
+  const std::string path = tool().output.path(want.place + "claimed");
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) {
+    ++settled_;
+    return false;
+  }
+  close(file);
+  return true;
+}
+
+const Want* Captures::claim_target(const Kernel* kernel, uint64_t index) {
   if (!kernel || finished()) return nullptr;
-  for (const Want& want : config().wants)
+  for (const Want& want : tool().config.wants)
     if (index == want.index && (want.name.empty() ? kernel->wanted : kernel->name == want.name) && claim(want))
       return &want;
   return nullptr;
 }
 
-void note_problem(const std::string& reason) {
-  std::lock_guard lock(problem_mutex);
-  problems.push_back(reason);
+void Captures::note(const char* kind, const std::string& text) {
+  std::lock_guard lock(mutex_);
+  notes_ += std::string(kind) + " " + hex(text) + "\n";
 }
 
-void note_remark(const std::string& text) {
-  std::lock_guard lock(problem_mutex);
-  remarks.push_back(text);
+std::string Captures::take_notes() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(notes_, {});
 }
-
-namespace {
 
 // Everything before the target on its queue has run.
-void capture_now(const Target& target) {
-  const std::lock_guard alone(one_at_a_time);
+void Captures::capture_now(const Target& target) {
+  const std::lock_guard alone(one_at_a_time_);
   Queue& queue = target.queue;
   const auto failed = [&] { return queue.failed != 0; };
-  const auto tell = [&](const std::string& line) { append_line(target.want.place + "status", line); };
-  stop_here();
-  gate().close();
-  drain_others(queue);
+  const auto tell = [&](const std::string& line) { tool().output.append_line(target.want.place + "status", line); };
+  Queues& queues = tool().queues;
+  queues.stop_here();
+  tool().gate.close();
+  queues.drain_others(queue);
   std::unique_ptr<OneCapture> one;
   bool ready = false;
   elsewhere([&] {
     one = std::make_unique<OneCapture>(target);
     tell("found " + std::to_string(one->regions()) + " " + std::to_string(one->bytes()) + " " +
          hex(target.kernel->demangled));
-    const bool fits = one->bytes() <= std::min(config().max_bytes, target.want.max_bytes);
+    const bool fits = one->bytes() <= std::min(tool().config.max_bytes, target.want.max_bytes);
     if (!fits) tell("refused");
     ready = fits && one->before();
   });
-  core.hsa_signal_store_screlease_fn(target.go, 0);
+  core().hsa_signal_store_screlease_fn(target.go, 0);
   if (wait_zero(target.ran, failed)) {
     if (ready)
       elsewhere([&] {
@@ -340,18 +320,16 @@ void capture_now(const Target& target) {
   } else {
     tell("fault " + std::to_string(queue.failed));
   }
-  if (!write_error().empty()) tell("failed " + hex(write_error()));
-  ++settled;
-  resume();
-  core.hsa_signal_store_screlease_fn(target.over, 0);
-  gate().open();
-  finish_drain();
-  elsewhere(release_deferred);
+  if (const std::string error = tool().output.error(); !error.empty()) tell("failed " + hex(error));
+  ++settled_;
+  queues.resume();
+  core().hsa_signal_store_screlease_fn(target.over, 0);
+  tool().gate.open();
+  queues.finish_drain();
+  elsewhere([] { tool().memory.release_deferred(); });
 }
 
-}  // namespace
-
-void capture_dispatch(const Target& target) {
+void Captures::capture(const Target& target) {
   // The gate is still open: what the queue waits for may yet have to come, from this thread even.
   auto blocked_since = std::chrono::steady_clock::now();
   bool stuck = false;
@@ -363,7 +341,7 @@ void capture_dispatch(const Target& target) {
   };
   if (wait_zero(target.drained, give_up) || !stuck) return capture_now(target);
   note_remark("the kernel's queue waited for the program, which therefore ran on during the capture");
-  std::thread([target] {
+  std::thread([this, target] {
     wait_zero(target.drained, [&] { return target.queue.failed != 0; });
     capture_now(target);
   }).detach();

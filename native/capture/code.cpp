@@ -1,81 +1,34 @@
 #include "code.h"
 
-#include <cxxabi.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <map>
-#include <mutex>
-#include <regex>
 
-#include "gate.h"
+#include "codeobject/kernel_names.h"
 #include "hsa/hsa_ven_amd_loader.h"
-#include "output.h"
-#include "tables.h"
+#include "tool.h"
 
 namespace capture {
 
 namespace {
 
-using Bytes = std::shared_ptr<const std::string>;
-
-std::mutex mutex;
-std::map<uint64_t, Bytes>& readers = *new std::map<uint64_t, Bytes>;                        // reader -> its file
-std::multimap<uint64_t, Bytes>& images = *new std::multimap<uint64_t, Bytes>;  // executable -> files loaded into it
-std::map<uint64_t, std::vector<LoadedCode>>& loaded =
-    *new std::map<uint64_t, std::vector<LoadedCode>>;  // by executable
-std::map<uint64_t, std::shared_ptr<Kernel>>& kernels =
-    *new std::map<uint64_t, std::shared_ptr<Kernel>>;  // by kernel object
-std::map<std::string, std::shared_ptr<uint64_t>>& counts =
-    *new std::map<std::string, std::shared_ptr<uint64_t>>;  // by name
-uint64_t next_number = 0;
-
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                    std::free);
-  return status == 0 && text ? text.get() : name;
-}
-
-// The standard's regular expressions recurse with the length of the text, and names of template
-// kernels are long: they get a thread with a stack of their own.
-void on_large_stack(const std::function<void()>& work) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, size_t{256} << 20);
-  pthread_t thread;
-  auto run = [](void* data) -> void* {
-    (*static_cast<const std::function<void()>*>(data))();
-    return nullptr;
-  };
-  if (pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)) == 0)
-    pthread_join(thread, nullptr);
-  else work();
-  pthread_attr_destroy(&attributes);
-}
-
 void match(std::vector<std::shared_ptr<Kernel>>& list) {
-  on_large_stack([&] {
-    try {
-      const std::regex pattern(config().regex, std::regex::ECMAScript);
-      // The runtime's own kernels only for who asks for them.
-      const bool helpers = config().regex.find("rocclr") != std::string::npos;
-      for (auto& kernel : list) {
-        if (!helpers && kernel->name.compare(0, 13, "__amd_rocclr_") == 0) continue;
-        kernel->wanted = std::regex_search(kernel->name, pattern) || std::regex_search(kernel->demangled, pattern);
-      }
-    } catch (const std::regex_error& error) { append_line("problem", "regex " + hex(error.what())); }
-  });
+  try {
+    const std::string& text = tool().config.regex;
+    const codeobject::NamePattern pattern(text);
+    // The runtime's own kernels only for who asks for them.
+    const bool helpers = text.find("rocclr") != std::string::npos;
+    for (auto& kernel : list) {
+      if (!helpers && kernel->name.starts_with("__amd_rocclr_")) continue;
+      kernel->wanted = pattern.found_in(kernel->name) || pattern.found_in(kernel->demangled);
+    }
+  } catch (const std::regex_error& error) { tool().output.append_line("problem", "regex " + hex(error.what())); }
 }
 
 hsa_ven_amd_loader_1_01_pfn_t* loader() {
   static hsa_ven_amd_loader_1_01_pfn_t table{};
-  static const bool there = core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1, sizeof table,
-                                                                         &table) == HSA_STATUS_SUCCESS;
+  static const bool there = core().hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1, sizeof table,
+                                                                           &table) == HSA_STATUS_SUCCESS;
   return there ? &table : nullptr;
 }
 
@@ -104,7 +57,7 @@ hsa_status_t on_code_object(hsa_executable_t executable, hsa_loaded_code_object_
 template <class T>
 T symbol_info(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t what) {
   T value{};
-  core.hsa_executable_symbol_get_info_fn(symbol, what, &value);
+  core().hsa_executable_symbol_get_info_fn(symbol, what, &value);
   return value;
 }
 
@@ -113,10 +66,9 @@ hsa_status_t on_symbol(hsa_executable_t executable, hsa_executable_symbol_t symb
     return HSA_STATUS_SUCCESS;
   auto kernel = std::make_shared<Kernel>();
   kernel->name.resize(symbol_info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH));
-  core.hsa_executable_symbol_get_info_fn(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, kernel->name.data());
-  if (kernel->name.size() > 3 && kernel->name.compare(kernel->name.size() - 3, 3, ".kd") == 0)
-    kernel->name.resize(kernel->name.size() - 3);
-  kernel->demangled = demangled(kernel->name);
+  core().hsa_executable_symbol_get_info_fn(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, kernel->name.data());
+  kernel->name = codeobject::kernel_of(std::move(kernel->name));
+  kernel->demangled = codeobject::demangle(kernel->name);
   kernel->object = symbol_info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
   kernel->executable = executable.handle;
   kernel->kernarg_bytes = symbol_info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE);
@@ -124,121 +76,134 @@ hsa_status_t on_symbol(hsa_executable_t executable, hsa_executable_symbol_t symb
   return HSA_STATUS_SUCCESS;
 }
 
-void keep(hsa_code_object_reader_t reader, Bytes bytes) {
-  std::lock_guard lock(mutex);
-  readers[reader.handle] = std::move(bytes);
-}
-
 hsa_status_t reader_from_memory(const void* data, size_t size, hsa_code_object_reader_t* reader) {
-  const hsa_status_t status = core.hsa_code_object_reader_create_from_memory_fn(data, size, reader);
+  const hsa_status_t status = core().hsa_code_object_reader_create_from_memory_fn(data, size, reader);
   if (status == HSA_STATUS_SUCCESS)
-    keep(*reader, std::make_shared<const std::string>(static_cast<const char*>(data), size));
+    tool().code.keep(reader->handle, std::make_shared<const std::string>(static_cast<const char*>(data), size));
   return status;
 }
 
 hsa_status_t reader_from_file(hsa_file_t file, hsa_code_object_reader_t* reader) {
-  const hsa_status_t status = core.hsa_code_object_reader_create_from_file_fn(file, reader);
+  const hsa_status_t status = core().hsa_code_object_reader_create_from_file_fn(file, reader);
   if (status != HSA_STATUS_SUCCESS) return status;
   std::string bytes;
   char part[1 << 16];
   for (ssize_t got; (got = pread(file, part, sizeof part, off_t(bytes.size()))) > 0;) bytes.append(part, size_t(got));
-  keep(*reader, std::make_shared<const std::string>(std::move(bytes)));
+  tool().code.keep(reader->handle, std::make_shared<const std::string>(std::move(bytes)));
   return status;
 }
 
 hsa_status_t reader_destroy(hsa_code_object_reader_t reader) {
-  {
-    std::lock_guard lock(mutex);
-    readers.erase(reader.handle);
-  }
-  return core.hsa_code_object_reader_destroy_fn(reader);
+  tool().code.forget_reader(reader.handle);
+  return core().hsa_code_object_reader_destroy_fn(reader);
 }
 
-hsa_status_t load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader, const char* options,
-                  hsa_loaded_code_object_t* out) {
-  const hsa_status_t status = core.hsa_executable_load_agent_code_object_fn(executable, agent, reader, options, out);
-  if (status != HSA_STATUS_SUCCESS) return status;
-  std::lock_guard lock(mutex);
-  const auto found = readers.find(reader.handle);
-  images.emplace(executable.handle, found == readers.end() ? Bytes{} : found->second);
+hsa_status_t executable_load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader,
+                             const char* options, hsa_loaded_code_object_t* out) {
+  const hsa_status_t status = core().hsa_executable_load_agent_code_object_fn(executable, agent, reader, options, out);
+  if (status == HSA_STATUS_SUCCESS) tool().code.load(executable.handle, reader.handle);
   return status;
 }
 
-hsa_status_t freeze(hsa_executable_t executable, const char* options) {
-  const hsa_status_t status = core.hsa_executable_freeze_fn(executable, options);
+hsa_status_t executable_freeze(hsa_executable_t executable, const char* options) {
+  const hsa_status_t status = core().hsa_executable_freeze_fn(executable, options);
   if (status != HSA_STATUS_SUCCESS) return status;
   std::vector<LoadedCode> found;
   std::vector<std::shared_ptr<Kernel>> named;
   if (loader()) loader()->hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable, on_code_object, &found);
-  core.hsa_executable_iterate_symbols_fn(executable, on_symbol, &named);
+  core().hsa_executable_iterate_symbols_fn(executable, on_symbol, &named);
   match(named);
-  std::lock_guard lock(mutex);
-  // Files and loaded objects both come in the order of loading.
-  auto [file, end] = images.equal_range(executable.handle);
-  for (LoadedCode& code : found) {
-    code.number = next_number++;
-    if (file != end) code.image = (file++)->second;
-  }
-  loaded[executable.handle] = std::move(found);
-  for (auto& kernel : named) {
-    auto& count = counts[kernel->name];
-    if (!count) count = std::make_shared<uint64_t>(0);
-    kernel->launches = count;
-    kernels[kernel->object] = kernel;
-  }
+  tool().code.freeze(executable.handle, std::move(found), named);
   return status;
 }
 
-hsa_status_t destroy(hsa_executable_t executable) {
-  const Gate::Inside inside(gate());
-  {
-    std::lock_guard lock(mutex);
-    images.erase(executable.handle);
-    loaded.erase(executable.handle);
-    std::erase_if(kernels, [&](const auto& entry) { return entry.second->executable == executable.handle; });
-  }
-  return core.hsa_executable_destroy_fn(executable);
+hsa_status_t executable_destroy(hsa_executable_t executable) {
+  const Gate::Inside inside(tool().gate);
+  tool().code.forget_executable(executable.handle);
+  return core().hsa_executable_destroy_fn(executable);
 }
 
 }  // namespace
 
-std::shared_ptr<const Kernel> launched(uint64_t object, uint64_t& index) {
+void CodeBooks::keep(uint64_t reader, File file) {
+  std::lock_guard lock(mutex_);
+  readers_[reader] = std::move(file);
+}
+
+void CodeBooks::forget_reader(uint64_t reader) {
+  std::lock_guard lock(mutex_);
+  readers_.erase(reader);
+}
+
+void CodeBooks::load(uint64_t executable, uint64_t reader) {
+  std::lock_guard lock(mutex_);
+  const auto found = readers_.find(reader);
+  images_.emplace(executable, found == readers_.end() ? File{} : found->second);
+}
+
+void CodeBooks::freeze(uint64_t executable, std::vector<LoadedCode> code,
+                       const std::vector<std::shared_ptr<Kernel>>& kernels) {
+  std::lock_guard lock(mutex_);
+  // Files and loaded objects both come in the order of loading.
+  auto [file, end] = images_.equal_range(executable);
+  for (LoadedCode& one : code) {
+    one.number = next_number_++;
+    if (file != end) one.image = (file++)->second;
+  }
+  loaded_[executable] = std::move(code);
+  for (const auto& kernel : kernels) {
+    auto& count = counts_[kernel->name];
+    if (!count) count = std::make_shared<uint64_t>(0);
+    kernel->launches = count;
+    kernels_[kernel->object] = kernel;
+  }
+}
+
+void CodeBooks::forget_executable(uint64_t executable) {
+  std::lock_guard lock(mutex_);
+  images_.erase(executable);
+  loaded_.erase(executable);
+  std::erase_if(kernels_, [&](const auto& entry) { return entry.second->executable == executable; });
+}
+
+std::shared_ptr<const Kernel> CodeBooks::launched(uint64_t object, uint64_t& index) {
   std::shared_ptr<const Kernel> kernel;
   {
-    std::lock_guard lock(mutex);
-    const auto found = kernels.find(object);
-    if (found == kernels.end()) return nullptr;
+    std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(object);
+    if (found == kernels_.end()) return nullptr;
     kernel = found->second;
     index = (*kernel->launches)++;
   }
   // Told at once, so that it is known whatever becomes of the program.
-  if (index == 0) append_line("kernels", hex(kernel->name) + " " + hex(kernel->demangled));
+  if (index == 0) tool().output.append_line("kernels", hex(kernel->name) + " " + hex(kernel->demangled));
   return kernel;
 }
 
-std::vector<LoadedCode> loaded_code() {
+std::vector<LoadedCode> CodeBooks::loaded() {
   std::vector<LoadedCode> all;
-  std::lock_guard lock(mutex);
-  for (const auto& [executable, list] : loaded) all.insert(all.end(), list.begin(), list.end());
+  std::lock_guard lock(mutex_);
+  for (const auto& [executable, list] : loaded_) all.insert(all.end(), list.begin(), list.end());
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
   return all;
 }
 
-std::vector<std::pair<std::string, uint64_t>> launch_counts() {
+std::vector<std::pair<std::string, uint64_t>> CodeBooks::launch_counts() {
   std::vector<std::pair<std::string, uint64_t>> all;
-  std::lock_guard lock(mutex);
-  for (const auto& [name, count] : counts)
+  std::lock_guard lock(mutex_);
+  for (const auto& [name, count] : counts_)
     if (*count) all.emplace_back(name, *count);
   return all;
 }
 
-void hook_code() {
-  hook(&CoreApiTable::hsa_code_object_reader_create_from_memory_fn, reader_from_memory);
-  hook(&CoreApiTable::hsa_code_object_reader_create_from_file_fn, reader_from_file);
-  hook(&CoreApiTable::hsa_code_object_reader_destroy_fn, reader_destroy);
-  hook(&CoreApiTable::hsa_executable_load_agent_code_object_fn, load);
-  hook(&CoreApiTable::hsa_executable_freeze_fn, freeze);
-  hook(&CoreApiTable::hsa_executable_destroy_fn, destroy);
+void CodeBooks::hook() {
+  Tables& tables = tool().tables;
+  tables.hook(&CoreApiTable::hsa_code_object_reader_create_from_memory_fn, reader_from_memory);
+  tables.hook(&CoreApiTable::hsa_code_object_reader_create_from_file_fn, reader_from_file);
+  tables.hook(&CoreApiTable::hsa_code_object_reader_destroy_fn, reader_destroy);
+  tables.hook(&CoreApiTable::hsa_executable_load_agent_code_object_fn, executable_load);
+  tables.hook(&CoreApiTable::hsa_executable_freeze_fn, executable_freeze);
+  tables.hook(&CoreApiTable::hsa_executable_destroy_fn, executable_destroy);
 }
 
 }  // namespace capture

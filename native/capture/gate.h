@@ -15,21 +15,22 @@ class Gate {
     changed_.wait(lock, [&] { return !closed_; });
     ++inside_;
   }
-  // For those who must not wait: whether it is closed. It stays as it is until they leave.
+  // For those who must not wait: they go in even through a closed gate, and are told whether it was closed.
+  // While they are inside nobody can close an open gate; one that is closed may be opened meanwhile, and
+  // settle() then waits for them. They hand what they were told to leave().
   bool pass() {
     std::lock_guard lock(mutex_);
     ++inside_;
     if (closed_) ++late_;
     return closed_;
   }
-  // `closed`: what pass() said.
-  void leave(bool closed = false) {
+  void leave(bool was_closed = false) {
     std::lock_guard lock(mutex_);
-    if (closed) --late_;
+    if (was_closed) --late_;
     if (--inside_ == 0 || late_ == 0) changed_.notify_all();
   }
 
-  // From the return on, whoever was inside has left, and who comes knows that it is closed.
+  // Returns when everybody who was inside has left. Who comes from now on waits, or is told by pass().
   void close() {
     std::unique_lock lock(mutex_);
     closed_ = true;
@@ -62,12 +63,8 @@ class Gate {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> closed_{false};
-  unsigned inside_ = 0, late_ = 0;  // of these, who found it closed
+  unsigned inside_ = 0;
+  unsigned late_ = 0;  // how many of those inside found it closed
 };
-
-inline Gate& gate() {
-  static Gate* only = new Gate;  // threads may outlive static objects
-  return *only;
-}
 
 }  // namespace capture

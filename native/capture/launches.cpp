@@ -3,17 +3,11 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <mutex>
 #include <sstream>
-#include <string>
 #include <thread>
-#include <unordered_set>
 #include <vector>
 
-#include "code.h"
-#include "memory.h"
-#include "output.h"
-#include "tables.h"
+#include "tool.h"
 
 namespace capture {
 
@@ -21,13 +15,9 @@ namespace {
 
 constexpr size_t kMost = 50'000;  // different ones; then a line says that there were more
 
-std::mutex mutex;
-std::unordered_set<std::string>& seen = *new std::unordered_set<std::string>;
-bool told_more = false;
-
 bool is_gpu(uint64_t agent) {
   hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
-  return agent && core.hsa_agent_get_info_fn({agent}, HSA_AGENT_INFO_DEVICE, &type) == HSA_STATUS_SUCCESS &&
+  return agent && core().hsa_agent_get_info_fn({agent}, HSA_AGENT_INFO_DEVICE, &type) == HSA_STATUS_SUCCESS &&
          type == HSA_DEVICE_TYPE_GPU;
 }
 
@@ -35,19 +25,19 @@ bool is_gpu(uint64_t agent) {
 bool read_arguments(const void* address, std::vector<uint8_t>& bytes) {
   if (bytes.empty()) return true;
   if (!address) return false;
-  if (!is_gpu(allocation_at(reinterpret_cast<uint64_t>(address)).agent)) {
+  if (!is_gpu(tool().memory.allocation_at(reinterpret_cast<uint64_t>(address)).agent)) {
     std::memcpy(bytes.data(), address, bytes.size());
     return true;
   }
   // A copy may ring queues of the runtime's own, which a handler must not.
   hsa_status_t status = HSA_STATUS_ERROR;
-  std::thread([&] { status = core.hsa_memory_copy_fn(bytes.data(), address, bytes.size()); }).join();
+  std::thread([&] { status = core().hsa_memory_copy_fn(bytes.data(), address, bytes.size()); }).join();
   return status == HSA_STATUS_SUCCESS;
 }
 
 }  // namespace
 
-void record_launch(const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel, uint64_t index) {
+void Launches::record(const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel, uint64_t index) {
   std::vector<uint8_t> bytes(kernel.kernarg_bytes);
   const bool known = read_arguments(packet.kernarg_address, bytes);
   const unsigned dimensions = packet.setup & 3;
@@ -60,18 +50,16 @@ void record_launch(const hsa_kernel_dispatch_packet_t& packet, const Kernel& ker
   for (size_t at = 0; known && at + 8 <= bytes.size(); at += 8) {
     uint64_t word;
     std::memcpy(&word, bytes.data() + at, sizeof word);
-    const Piece piece = allocation_at(word);
+    const Piece piece = tool().memory.allocation_at(word);
     if (piece.size) out << ' ' << at << ':' << piece.base << ':' << piece.size;
   }
   const std::string line = out.str();
-  std::lock_guard lock(mutex);
-  if (seen.size() >= kMost) {
-    if (!told_more && !seen.contains(line)) append_line("launches", "more");
-    told_more = told_more || !seen.contains(line);
-    return;
-  }
-  if (seen.insert(line).second)
-    append_line("launches", "launch " + std::to_string(getpid()) + " " + std::to_string(index) + " " + line);
+  std::lock_guard lock(mutex_);
+  const bool more = seen_.size() >= kMost;
+  if (more ? told_more_ || seen_.contains(line) : !seen_.insert(line).second) return;
+  told_more_ = more;
+  tool().output.append_line(
+      "launches", more ? "more" : "launch " + std::to_string(getpid()) + " " + std::to_string(index) + " " + line);
 }
 
 }  // namespace capture

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_set>
 
 #include "hsa/hsa_ext_amd.h"
 
@@ -9,8 +12,16 @@ namespace capture {
 
 struct Kernel;
 
-// Writes down shape, arguments and the allocations they point into, each combination once. From a
-// queue's handler.
-void record_launch(const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel, uint64_t index);
+class Launches {
+ public:
+  // Writes down shape, arguments and the allocations they point into, each combination once. From a
+  // queue's handler.
+  void record(const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel, uint64_t index);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<std::string> seen_;
+  bool told_more_ = false;
+};
 
 }  // namespace capture

@@ -10,34 +10,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <mutex>
 #include <sstream>
 
 namespace capture {
 
-namespace {
-
-std::mutex error_mutex;
-std::string& error = *new std::string;
-
-void fail(const std::string& name) {
-  const int code = errno;
-  std::lock_guard lock(error_mutex);
-  if (error.empty()) error = name + ": " + std::strerror(code);
-}
-
-std::string path(const std::string& name) { return config().folder + "/" + name; }
-
-Config& given = *new Config;
-
-}  // namespace
-
-bool read_config(Config& config) {
+std::optional<Config> read_config() {
   const char* folder = std::getenv("ROCM_PERF_CAPTURE");
-  if (!folder || !*folder) return false;
+  if (!folder || !*folder) return {};
+  Config config;
   config.folder = folder;
   std::ifstream in(config.folder + "/config");
-  if (!in) return false;
+  if (!in) return {};
   for (std::string line; std::getline(in, line);) {
     const size_t space = line.find(' ');
     const std::string key = line.substr(0, space), value = space == std::string::npos ? "" : line.substr(space + 1);
@@ -52,11 +35,8 @@ bool read_config(Config& config) {
     } else if (key == "launches") config.launches = true;
     else if (key == "max") config.max_bytes = std::strtoull(value.c_str(), nullptr, 10);
   }
-  given = config;
-  return true;
+  return config;
 }
-
-const Config& config() { return given; }
 
 std::string hex(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -68,9 +48,20 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
-File::File(std::string name) : name_(std::move(name)) {
-  descriptor_ = open(path(name_).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (descriptor_ < 0) fail(name_);
+void Output::fail(const std::string& name) {
+  const int code = errno;
+  std::lock_guard lock(mutex_);
+  if (error_.empty()) error_ = name + ": " + std::strerror(code);
+}
+
+std::string Output::error() const {
+  std::lock_guard lock(mutex_);
+  return error_;
+}
+
+File::File(Output& output, std::string name) : output_(output), name_(std::move(name)) {
+  descriptor_ = open(output_.path(name_).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor_ < 0) output_.fail(name_);
 }
 
 File::~File() { close(); }
@@ -94,7 +85,7 @@ class WithoutSizeSignal {
 };
 
 bool File::write(const void* data, size_t size) {
-  if (descriptor_ < 0 || !write_error().empty()) return false;
+  if (descriptor_ < 0 || !output_.error().empty()) return false;
   const WithoutSizeSignal quiet;
   const char* at = static_cast<const char*>(data);
   while (size) {
@@ -102,7 +93,7 @@ bool File::write(const void* data, size_t size) {
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
       if (wrote == 0) errno = ENOSPC;
-      fail(name_);
+      output_.fail(name_);
       return false;
     }
     at += wrote;
@@ -113,15 +104,13 @@ bool File::write(const void* data, size_t size) {
 }
 
 bool File::close() {
-  if (descriptor_ < 0) return write_error().empty();
-  if (::close(descriptor_) != 0) fail(name_);
+  if (descriptor_ < 0) return output_.error().empty();
+  if (::close(descriptor_) != 0) output_.fail(name_);
   descriptor_ = -1;
-  return write_error().empty();
+  return output_.error().empty();
 }
 
-const std::string& write_error() { return error; }
-
-bool read_back(const std::string& name, uint64_t at, void* data, size_t size) {
+bool Output::read_back(const std::string& name, uint64_t at, void* data, size_t size) {
   const int descriptor = open(path(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return fail(name), false;
   size_t done = 0;
@@ -139,7 +128,7 @@ bool read_back(const std::string& name, uint64_t at, void* data, size_t size) {
   return done == size;
 }
 
-void append_line(const std::string& name, const std::string& line) {
+void Output::append_line(const std::string& name, const std::string& line) {
   const int descriptor = open(path(name).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return;
   const std::string text = line + "\n";

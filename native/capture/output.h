@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,15 +28,33 @@ struct Config {
   bool launches = false;  // write down how every kernel is launched
   uint64_t max_bytes = UINT64_MAX;
 };
-bool read_config(Config& config);  // false: nobody asked for a capture
-const Config& config();
+std::optional<Config> read_config();  // none: nobody asked for a capture
 
 std::string hex(std::string_view bytes);
 
-// A file that only its owner may read. The first failure is kept; everything after it is skipped.
+// The capture's folder. The first failure of a file is kept; everything after it is skipped.
+class Output {
+ public:
+  explicit Output(std::string folder) : folder_(std::move(folder)) {}
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  // Appends one line to a file by one system call.
+  void append_line(const std::string& name, const std::string& line);
+  bool read_back(const std::string& name, uint64_t at, void* data, size_t size);
+
+  void fail(const std::string& name);  // as errno says
+  std::string error() const;           // empty if nothing went wrong
+
+ private:
+  const std::string folder_;
+  mutable std::mutex mutex_;
+  std::string error_;
+};
+
+// A file that only its owner may read.
 class File {
  public:
-  explicit File(std::string name);  // in the folder; must not exist
+  File(Output& output, std::string name);  // must not exist
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -44,17 +64,10 @@ class File {
   const std::string& name() const { return name_; }
 
  private:
+  Output& output_;
   std::string name_;
   int descriptor_ = -1;
   uint64_t size_ = 0;
 };
-
-// What went wrong with a file, once: empty if nothing did.
-const std::string& write_error();
-
-bool read_back(const std::string& name, uint64_t at, void* data, size_t size);
-
-// Appends one line to a file of the folder by one system call.
-void append_line(const std::string& name, const std::string& line);
 
 }  // namespace capture

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "hsa/hsa_api_trace.h"
@@ -33,18 +35,48 @@ struct Queue {
   std::vector<hsa_signal_t> marks;  // of the draining under way; zero: everything before has run
 };
 
-void hook_queues();
+class Queues {
+ public:
+  static void hook();
+
+  void add(std::shared_ptr<Queue> queue);
+  void remove(hsa_queue_t* handle);
+
+  // From now on queues stop at barriers of ours.
+  void stop_here();
+  // With the gate closed: returns when no queue but `own` runs anything, copies included.
+  void drain_others(Queue& own);
+  // Lets queues that wait behind a barrier of ours go on.
+  void resume();
+  // After the gate was opened: nothing of a draining is left under way, and another may begin.
+  void finish_drain();
+  // Zero but while a capture is under way: barriers behind the program's wait for it.
+  hsa_signal_t hold() const { return hold_; }
+
+  // Copies are told apart by their completion signals.
+  void copy_started(uint32_t count, const hsa_signal_t* after, hsa_signal_t completion);
+  void forget_copy(hsa_signal_t completion);
+
+ private:
+  struct Copy {
+    hsa_signal_value_t value;
+    std::vector<hsa_signal_t> after;
+  };
+  static bool under_way(uint64_t completion, const Copy& copy);
+  void wait_for_copies();
+  std::vector<std::shared_ptr<Queue>> all();
+
+  std::mutex mutex_;  // of the queues
+  std::map<hsa_queue_t*, std::shared_ptr<Queue>> queues_;
+  std::vector<std::shared_ptr<Queue>> kept_;  // for good: packets may come through while a queue is destroyed
+  hsa_signal_t hold_{};
+  std::vector<std::thread> drainers_;
+  std::mutex copies_mutex_;
+  std::map<uint64_t, Copy> copies_;
+};
 
 // The queue waits for something of the program's own.
 bool is_blocked(Queue& queue);
-// From now on queues stop at barriers of ours.
-void stop_here();
-// With the gate closed: returns when no queue but `own` runs anything, copies included.
-void drain_others(Queue& own);
-// Lets queues that wait behind a barrier of ours go on.
-void resume();
-// After the gate was opened: nothing of a draining is left under way, and another may begin.
-void finish_drain();
 
 hsa_signal_t make_signal(int64_t value);
 // False: `give_up` said so first.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tables.h"
+#include "tool.h"
 
 namespace capture {
 
@@ -46,13 +46,13 @@ bool Snapshot::walk(Area& area, Visit visit) {
     }
     for (uint64_t chunk = 0; chunk < size; chunk += kChunk) {
       visit(at + chunk, data + chunk, std::min(kChunk, size - chunk));
-      if (!write_error().empty()) return false;
+      if (!tool().output.error().empty()) return false;
     }
   }
   if (file_) file_->close();
   file_.reset();
   file_number_ = -1;
-  return write_error().empty();
+  return tool().output.error().empty();
 }
 
 bool Snapshot::before(Area& area) {
@@ -91,7 +91,7 @@ bool Snapshot::after(Area& area) {
 void Snapshot::store(Area& area, std::vector<Extent>& list, uint64_t offset, const uint8_t* data, uint64_t size,
                      const Key* key) {
   if (!file_) {
-    file_ = std::make_unique<File>(key ? area.before_name : area.after_name);
+    file_ = std::make_unique<File>(tool().output, key ? area.before_name : area.after_name);
     file_number_ = int64_t(names_.size());
     names_.push_back(file_->name());
   }
@@ -102,7 +102,7 @@ void Snapshot::store(Area& area, std::vector<Extent>& list, uint64_t offset, con
 }
 
 bool Snapshot::same_as_stored(const Place& place, const uint8_t* data, uint64_t size) {
-  return read_back(names_[size_t(place.file)], place.at, other_.data(), size) &&
+  return tool().output.read_back(names_[size_t(place.file)], place.at, other_.data(), size) &&
          std::memcmp(other_.data(), data, size) == 0;
 }
 
@@ -111,7 +111,7 @@ bool Snapshot::read_stored(const Area& area, uint64_t offset, uint64_t size, uin
                              [](uint64_t at, const Extent& e) { return at < e.offset; });
   const Extent& extent = *std::prev(it);  // chunks are never split over extents
   if (extent.file < 0) return std::memset(data, 0, size), true;
-  return read_back(names_[size_t(extent.file)], extent.at + (offset - extent.offset), data, size);
+  return tool().output.read_back(names_[size_t(extent.file)], extent.at + (offset - extent.offset), data, size);
 }
 
 void Snapshot::changes(Area& area, uint64_t offset, const uint8_t* old, const uint8_t* now, uint64_t size) {

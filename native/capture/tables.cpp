@@ -4,12 +4,7 @@
 
 namespace capture {
 
-CoreApiTable core;
-AmdExtTable amd;
-
 namespace {
-
-HsaApiTable* tables = nullptr;
 
 // ROCm 5.2's table of AMD extensions (major 1, 48 slots) lacks two slots in its middle; from
 // ROCm 6 on (major 2) slots are only added at the end.
@@ -19,29 +14,27 @@ constexpr size_t kOldBytes = sizeof(ApiTableVersion) + 48 * sizeof(void*);
 // Up to here the order is the same as today, the two apart.
 constexpr size_t kOldEnd = offsetof(AmdExtTable, hsa_amd_spm_acquire_fn);
 
-bool old_layout() { return tables->amd_ext_->version.major_id == 1; }
-
 }  // namespace
 
-void** place_of(size_t offset) {
-  const bool there = offset + sizeof(void*) <= tables->core_->version.minor_id;
-  return there ? reinterpret_cast<void**>(reinterpret_cast<char*>(tables->core_) + offset) : nullptr;
+void** Tables::place_of(size_t offset) const {
+  const bool there = offset + sizeof(void*) <= given_->core_->version.minor_id;
+  return there ? reinterpret_cast<void**>(reinterpret_cast<char*>(given_->core_) + offset) : nullptr;
 }
 
-void** place_of_amd(size_t offset) {
-  if (old_layout()) {
+void** Tables::place_of_amd(size_t offset) const {
+  if (given_->amd_ext_->version.major_id == 1) {
     if (offset >= kOldEnd) return nullptr;
     if (offset >= kAdded) {
       if (offset < kAdded + kAddedBytes) return nullptr;
       offset -= kAddedBytes;
     }
   }
-  const bool there = offset + sizeof(void*) <= tables->amd_ext_->version.minor_id;
-  return there ? reinterpret_cast<void**>(reinterpret_cast<char*>(tables->amd_ext_) + offset) : nullptr;
+  const bool there = offset + sizeof(void*) <= given_->amd_ext_->version.minor_id;
+  return there ? reinterpret_cast<void**>(reinterpret_cast<char*>(given_->amd_ext_) + offset) : nullptr;
 }
 
-bool adopt(HsaApiTable* given, std::string& why) {
-  tables = given;
+bool Tables::adopt(HsaApiTable* given, std::string& why) {
+  given_ = given;
   const ApiTableVersion& root = given->version;
   // The root table has held these two since its first version.
   if (root.minor_id < offsetof(HsaApiTable, amd_ext_) + sizeof(void*) || !given->core_ || !given->amd_ext_) {
@@ -56,8 +49,6 @@ bool adopt(HsaApiTable* given, std::string& why) {
           std::to_string(kOldBytes) + " (ROCm 5.2)";
     return false;
   }
-  std::memset(&core, 0, sizeof core);
-  std::memset(&amd, 0, sizeof amd);
   for (size_t at = sizeof(ApiTableVersion); at < sizeof core; at += sizeof(void*))
     if (void** place = place_of(at)) std::memcpy(reinterpret_cast<char*>(&core) + at, place, sizeof *place);
   for (size_t at = sizeof(ApiTableVersion); at < sizeof amd; at += sizeof(void*))

@@ -1,43 +1,46 @@
 // What a runtime calls: OnLoad and OnUnload for HSA_TOOLS_LIB, rocprofiler_configure for
 // rocprofiler's registration.
+#include "tool.h"
+
 #include <dlfcn.h>
 
 #include <atomic>
 #include <cstdio>
 
-#include "code.h"
-#include "memory.h"
-#include "output.h"
-#include "queues.h"
-#include "tables.h"
-
 namespace capture {
 
 namespace {
 
-std::atomic<bool> loaded{false}, counted{false};
+std::atomic<Tool*> only{nullptr};
 
 bool load(HsaApiTable* table) {
-  static Config wanted;
-  if (!table || !read_config(wanted)) return true;
-  if (loaded.exchange(true)) return true;  // the other way in was first
+  std::optional<Config> wanted = read_config();
+  if (!table || !wanted) return true;
+  auto* made = new Tool(std::move(*wanted));
+  if (Tool* none = nullptr; !only.compare_exchange_strong(none, made)) {
+    delete made;  // the other way in was first
+    return true;
+  }
   std::string why;
-  if (!adopt(table, why)) {
-    append_line("problem", "version " + hex(why));
+  if (!made->tables.adopt(table, why)) {
+    made->output.append_line("problem", "version " + hex(why));
     std::fprintf(stderr, "rocm-perf capture: %s\n", why.c_str());
     return false;
   }
-  hook_memory();
-  hook_code();
-  hook_queues();
-  append_line("status", "loaded");
+  MemoryBooks::hook();
+  CodeBooks::hook();
+  Queues::hook();
+  made->output.append_line("status", "loaded");
   return true;
 }
 
-// How often each kernel was launched, for who asked for one that never was.
+// How often each kernel was launched, for who asked for one that never was. At the end of the runtime or of
+// the process, whichever comes first.
 void write_counts() {
-  if (!loaded || counted.exchange(true)) return;
-  for (const auto& [name, count] : launch_counts()) append_line("counts", std::to_string(count) + " " + hex(name));
+  static std::atomic<bool> written{false};
+  if (!only || written.exchange(true)) return;
+  for (const auto& [name, count] : tool().code.launch_counts())
+    tool().output.append_line("counts", std::to_string(count) + " " + hex(name));
 }
 
 __attribute__((destructor)) void at_exit() { write_counts(); }
@@ -47,6 +50,8 @@ void on_table(int, uint64_t, uint64_t, void** tables, uint64_t count, void*) {
 }
 
 }  // namespace
+
+Tool& tool() { return *only; }
 
 }  // namespace capture
 
