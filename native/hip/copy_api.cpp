@@ -293,36 +293,4 @@ hipError_t hipMemcpyAtoA(hipArray_t dstArray, size_t dstOffset, hipArray_t srcAr
 
 // ---- the default stream of the calling thread ---------------------------------------------------------
 
-namespace {
-hipStream_t own(hipStream_t stream) { return stream ? stream : hipStreamPerThread; }
-}  // namespace
-
-hipError_t hipMemcpyAsync_spt(void* dst, const void* src, size_t sizeBytes, hipMemcpyKind kind, hipStream_t stream) {
-  return hip::hipMemcpyAsync(dst, src, sizeBytes, kind, own(stream));
-}
-hipError_t hipMemcpy2DAsync_spt(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
-                                hipMemcpyKind kind, hipStream_t stream) {
-  return hip::hipMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, own(stream));
-}
-hipError_t hipMemcpy3DAsync_spt(const hipMemcpy3DParms* p, hipStream_t stream) {
-  return hip::hipMemcpy3DAsync(p, own(stream));
-}
-hipError_t hipMemcpyToSymbolAsync_spt(const void* symbol, const void* src, size_t sizeBytes, size_t offset,
-                                      hipMemcpyKind kind, hipStream_t stream) {
-  return hip::hipMemcpyToSymbolAsync(symbol, src, sizeBytes, offset, kind, own(stream));
-}
-hipError_t hipMemcpyFromSymbolAsync_spt(void* dst, const void* symbol, size_t sizeBytes, size_t offset,
-                                        hipMemcpyKind kind, hipStream_t stream) {
-  return hip::hipMemcpyFromSymbolAsync(dst, symbol, sizeBytes, offset, kind, own(stream));
-}
-hipError_t hipMemcpy2DToArrayAsync_spt(hipArray_t dst, size_t wOffset, size_t hOffset, const void* src, size_t spitch,
-                                       size_t width, size_t height, hipMemcpyKind kind, hipStream_t stream) {
-  return hip::hipMemcpy2DToArrayAsync(dst, wOffset, hOffset, src, spitch, width, height, kind, own(stream));
-}
-hipError_t hipMemcpy2DFromArrayAsync_spt(void* dst, size_t dpitch, hipArray_const_t src, size_t wOffsetSrc,
-                                         size_t hOffsetSrc, size_t width, size_t height, hipMemcpyKind kind,
-                                         hipStream_t stream) {
-  return hip::hipMemcpy2DFromArrayAsync(dst, dpitch, src, wOffsetSrc, hOffsetSrc, width, height, kind, own(stream));
-}
-
 }  // namespace hip

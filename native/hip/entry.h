@@ -27,6 +27,10 @@ hipError_t finish(hipError_t status);
 // Says once per API on stderr that it is missing.
 void not_supported(const char* api);
 
+// What stands for an argument where one API is another with it.
+inline hipStream_t own_stream(hipStream_t stream) { return stream ? stream : hipStreamPerThread; }
+hipGraphNode_t in_exec(hipGraphExec_t exec, hipGraphNode_t node);  // its counterpart there; null: none
+
 // Opens and closes a traced call on this thread.
 class TracedCall {
  public:

@@ -21,7 +21,7 @@ struct Event {
   CompletionRef completion;
   Edge edge = Edge::End;
   // Recorded in a stream under capture: a point of that graph instead.
-  Capture* capture = nullptr;
+  StreamCapture* capture = nullptr;
   std::vector<hipGraphNode*> captured_nodes;
 
   void attach(CompletionRef done, Stream& stream, Edge which);

@@ -102,9 +102,6 @@ hipError_t hipEventRecordWithFlags(hipEvent_t handle, hipStream_t stream_handle,
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   return hip::hipEventRecordWithFlags(event, stream, hipEventRecordDefault);
 }
-hipError_t hipEventRecord_spt(hipEvent_t event, hipStream_t stream) {
-  return hip::hipEventRecord(event, stream ? stream : hipStreamPerThread);
-}
 
 hipError_t hipEventSynchronize(hipEvent_t handle) {
   Event* event = resolve_event(handle);

@@ -39,8 +39,6 @@ FillRequest box_3d(const hipPitchedPtr& p, int value, const hipExtent& extent) {
   return box(p.ptr, p.pitch, p.ysize, low_byte(value), 1, extent.width, extent.height, extent.depth);
 }
 
-hipStream_t own(hipStream_t stream) { return stream ? stream : hipStreamPerThread; }
-
 }  // namespace
 
 hipError_t hipMemset(void* dst, int value, size_t sizeBytes) {
@@ -51,9 +49,6 @@ hipError_t hipMemset_spt(void* dst, int value, size_t sizeBytes) {
 }
 hipError_t hipMemsetAsync(void* dst, int value, size_t sizeBytes, hipStream_t stream) {
   return run(stream, row(dst, low_byte(value), 1, sizeBytes), Blocking::No);
-}
-hipError_t hipMemsetAsync_spt(void* dst, int value, size_t sizeBytes, hipStream_t stream) {
-  return hip::hipMemsetAsync(dst, value, sizeBytes, own(stream));
 }
 hipError_t hipMemsetD8(hipDeviceptr_t dest, unsigned char value, size_t count) {
   return run(nullptr, row(dest, value, 1, count), Blocking::Yes);
@@ -82,9 +77,6 @@ hipError_t hipMemset2D_spt(void* dst, size_t pitch, int value, size_t width, siz
 hipError_t hipMemset2DAsync(void* dst, size_t pitch, int value, size_t width, size_t height, hipStream_t stream) {
   return run(stream, box(dst, pitch, height, low_byte(value), 1, width, height, 1), Blocking::No);
 }
-hipError_t hipMemset2DAsync_spt(void* dst, size_t pitch, int value, size_t width, size_t height, hipStream_t stream) {
-  return hip::hipMemset2DAsync(dst, pitch, value, width, height, own(stream));
-}
 hipError_t hipMemset3D(hipPitchedPtr pitchedDevPtr, int value, hipExtent extent) {
   return run(nullptr, box_3d(pitchedDevPtr, value, extent), Blocking::Yes);
 }
@@ -93,9 +85,6 @@ hipError_t hipMemset3D_spt(hipPitchedPtr pitchedDevPtr, int value, hipExtent ext
 }
 hipError_t hipMemset3DAsync(hipPitchedPtr pitchedDevPtr, int value, hipExtent extent, hipStream_t stream) {
   return run(stream, box_3d(pitchedDevPtr, value, extent), Blocking::No);
-}
-hipError_t hipMemset3DAsync_spt(hipPitchedPtr pitchedDevPtr, int value, hipExtent extent, hipStream_t stream) {
-  return hip::hipMemset3DAsync(pitchedDevPtr, value, extent, own(stream));
 }
 hipError_t hipMemsetD2D8(hipDeviceptr_t dst, size_t dstPitch, unsigned char value, size_t width, size_t height) {
   return run(nullptr, box(dst, dstPitch, height, value, 1, width, height, 1), Blocking::Yes);

@@ -87,8 +87,9 @@ struct hipGraphExec {
 
 namespace hip {
 
-// One capture, shared by the streams that were joined to it by events.
-struct Capture {
+// A capture in HIP's sense: what is put into streams becomes a graph. Streams that were joined to it by
+// events share it. (What `rocm-perf capture` makes, a launch with its memory, is in native/capture.)
+struct StreamCapture {
   ihipGraph* graph = nullptr;
   bool owns_graph = true;
   Stream* origin = nullptr;

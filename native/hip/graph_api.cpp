@@ -190,9 +190,6 @@ hipError_t hipGraphLaunch(hipGraphExec_t graphExec, hipStream_t handle) {
   if (stream->capture) return capture_child(*stream, *graphExec->graph);
   return run_graph(*graphExec, *stream);
 }
-hipError_t hipGraphLaunch_spt(hipGraphExec_t graphExec, hipStream_t stream) {
-  return hip::hipGraphLaunch(graphExec, stream ? stream : hipStreamPerThread);
-}
 hipError_t hipGraphUpload(hipGraphExec_t graphExec, hipStream_t handle) {
   Stream* stream;
   if (hipError_t status = stream_for_work(handle, stream)) return status;

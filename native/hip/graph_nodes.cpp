@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "api_impl.h"
+#include "entry.h"
 #include "graph.h"
 #include "graph_work.h"
 
@@ -25,13 +26,6 @@ T* part(hipGraphNode* node) {
   return node ? std::get_if<T>(&node->work) : nullptr;
 }
 
-// The instantiated counterpart of a node of the original graph.
-hipGraphNode* in_exec(hipGraphExec_t exec, hipGraphNode_t node) {
-  if (!exec || !node) return nullptr;
-  auto found = exec->graph->clone_of.find(node);
-  return found == exec->graph->clone_of.end() ? nullptr : found->second;
-}
-
 template <class T>
 hipError_t replace(hipGraphNode* node, hipError_t status, T work) {
   if (status != hipSuccess) return status;
@@ -42,6 +36,12 @@ hipError_t replace(hipGraphNode* node, hipError_t status, T work) {
 }
 
 }  // namespace
+
+hipGraphNode_t in_exec(hipGraphExec_t exec, hipGraphNode_t node) {
+  if (!exec || !node) return nullptr;
+  auto found = exec->graph->clone_of.find(node);
+  return found == exec->graph->clone_of.end() ? nullptr : found->second;
+}
 
 hipError_t hipGraphAddEmptyNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
                                 size_t numDependencies) {
@@ -67,9 +67,6 @@ hipError_t hipGraphNodeSetParams(hipGraphNode_t node, hipGraphNodeParams* nodePa
   node->work = std::move(work);
   if (auto* kernel = part<KernelNode>(node)) point_at_arguments(*kernel);
   return hipSuccess;
-}
-hipError_t hipGraphExecNodeSetParams(hipGraphExec_t graphExec, hipGraphNode_t node, hipGraphNodeParams* nodeParams) {
-  return hip::hipGraphNodeSetParams(in_exec(graphExec, node), nodeParams);
 }
 
 // ---- kernels ------------------------------------------------------------------------------------------
@@ -103,10 +100,6 @@ hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node, const hipKernelNodeP
   *kernel = std::move(work);
   point_at_arguments(*kernel);
   return hipSuccess;
-}
-hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node,
-                                           const hipKernelNodeParams* pNodeParams) {
-  return hip::hipGraphKernelNodeSetParams(in_exec(hGraphExec, node), pNodeParams);
 }
 hipError_t hipGraphKernelNodeSetAttribute(hipGraphNode_t hNode, hipLaunchAttributeID attr,
                                           const hipLaunchAttributeValue* value) {
@@ -156,10 +149,6 @@ hipError_t hipGraphMemcpyNodeSetParams(hipGraphNode_t node, const hipMemcpy3DPar
   hipError_t status = copy_work(pNodeParams, work);
   return replace(node, status, work);
 }
-hipError_t hipGraphExecMemcpyNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node,
-                                           hipMemcpy3DParms* pNodeParams) {
-  return hip::hipGraphMemcpyNodeSetParams(in_exec(hGraphExec, node), pNodeParams);
-}
 hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
                                    size_t numDependencies, void* dst, const void* src, size_t count,
                                    hipMemcpyKind kind) {
@@ -172,10 +161,6 @@ hipError_t hipGraphMemcpyNodeSetParams1D(hipGraphNode_t node, void* dst, const v
   MemcpyNode work;
   hipError_t status = linear_work(dst, src, count, kind, work);
   return replace(node, status, work);
-}
-hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t hGraphExec, hipGraphNode_t node, void* dst, const void* src,
-                                             size_t count, hipMemcpyKind kind) {
-  return hip::hipGraphMemcpyNodeSetParams1D(in_exec(hGraphExec, node), dst, src, count, kind);
 }
 hipError_t hipGraphAddMemcpyNodeToSymbol(hipGraphNode_t* pGraphNode, hipGraph_t graph,
                                          const hipGraphNode_t* pDependencies, size_t numDependencies,
@@ -191,10 +176,6 @@ hipError_t hipGraphMemcpyNodeSetParamsToSymbol(hipGraphNode_t node, const void* 
   hipError_t status = to_symbol_work(symbol, src, count, offset, kind, work);
   return replace(node, status, work);
 }
-hipError_t hipGraphExecMemcpyNodeSetParamsToSymbol(hipGraphExec_t hGraphExec, hipGraphNode_t node, const void* symbol,
-                                                   const void* src, size_t count, size_t offset, hipMemcpyKind kind) {
-  return hip::hipGraphMemcpyNodeSetParamsToSymbol(in_exec(hGraphExec, node), symbol, src, count, offset, kind);
-}
 hipError_t hipGraphAddMemcpyNodeFromSymbol(hipGraphNode_t* pGraphNode, hipGraph_t graph,
                                            const hipGraphNode_t* pDependencies, size_t numDependencies, void* dst,
                                            const void* symbol, size_t count, size_t offset, hipMemcpyKind kind) {
@@ -207,11 +188,6 @@ hipError_t hipGraphMemcpyNodeSetParamsFromSymbol(hipGraphNode_t node, void* dst,
   MemcpyNode work;
   hipError_t status = from_symbol_work(dst, symbol, count, offset, kind, work);
   return replace(node, status, work);
-}
-hipError_t hipGraphExecMemcpyNodeSetParamsFromSymbol(hipGraphExec_t hGraphExec, hipGraphNode_t node, void* dst,
-                                                     const void* symbol, size_t count, size_t offset,
-                                                     hipMemcpyKind kind) {
-  return hip::hipGraphMemcpyNodeSetParamsFromSymbol(in_exec(hGraphExec, node), dst, symbol, count, offset, kind);
 }
 hipError_t hipDrvGraphAddMemcpyNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph, const hipGraphNode_t* dependencies,
                                     size_t numDependencies, const HIP_MEMCPY3D* copyParams, hipCtx_t) {
@@ -240,10 +216,6 @@ hipError_t hipDrvGraphMemcpyNodeGetParams(hipGraphNode_t hNode, HIP_MEMCPY3D* no
   nodeParams->Depth = node->copy.depth;
   return hipSuccess;
 }
-hipError_t hipDrvGraphExecMemcpyNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t hNode,
-                                              const HIP_MEMCPY3D* copyParams, hipCtx_t) {
-  return hip::hipDrvGraphMemcpyNodeSetParams(in_exec(hGraphExec, hNode), copyParams);
-}
 
 // ---- fills --------------------------------------------------------------------------------------------
 
@@ -268,14 +240,6 @@ hipError_t hipGraphMemsetNodeSetParams(hipGraphNode_t node, const hipMemsetParam
   hipError_t status = fill_work(pNodeParams, work);
   return replace(node, status, work);
 }
-hipError_t hipGraphExecMemsetNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node,
-                                           const hipMemsetParams* pNodeParams) {
-  return hip::hipGraphMemsetNodeSetParams(in_exec(hGraphExec, node), pNodeParams);
-}
-hipError_t hipDrvGraphExecMemsetNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t hNode,
-                                              const hipMemsetParams* memsetParams, hipCtx_t) {
-  return hip::hipGraphMemsetNodeSetParams(in_exec(hGraphExec, hNode), memsetParams);
-}
 
 // ---- host functions, events, child graphs ----------------------------------------------------------------
 
@@ -295,10 +259,6 @@ hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node, const hipHostNodeParam
   HostNode work{};
   hipError_t status = host_work(pNodeParams, work);
   return replace(node, status, work);
-}
-hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t hGraphExec, hipGraphNode_t node,
-                                         const hipHostNodeParams* pNodeParams) {
-  return hip::hipGraphHostNodeSetParams(in_exec(hGraphExec, node), pNodeParams);
 }
 
 hipError_t hipGraphAddEventRecordNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
@@ -334,17 +294,11 @@ hipError_t hipGraphEventRecordNodeGetEvent(hipGraphNode_t node, hipEvent_t* even
 hipError_t hipGraphEventRecordNodeSetEvent(hipGraphNode_t node, hipEvent_t event) {
   return set_event(node, hipGraphNodeTypeEventRecord, event);
 }
-hipError_t hipGraphExecEventRecordNodeSetEvent(hipGraphExec_t hGraphExec, hipGraphNode_t hNode, hipEvent_t event) {
-  return set_event(in_exec(hGraphExec, hNode), hipGraphNodeTypeEventRecord, event);
-}
 hipError_t hipGraphEventWaitNodeGetEvent(hipGraphNode_t node, hipEvent_t* event_out) {
   return get_event(node, hipGraphNodeTypeWaitEvent, event_out);
 }
 hipError_t hipGraphEventWaitNodeSetEvent(hipGraphNode_t node, hipEvent_t event) {
   return set_event(node, hipGraphNodeTypeWaitEvent, event);
-}
-hipError_t hipGraphExecEventWaitNodeSetEvent(hipGraphExec_t hGraphExec, hipGraphNode_t hNode, hipEvent_t event) {
-  return set_event(in_exec(hGraphExec, hNode), hipGraphNodeTypeWaitEvent, event);
 }
 
 hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,

@@ -135,8 +135,6 @@ hipError_t launch_with_attributes(const hipLaunchAttribute* attributes, unsigned
   return hipSuccess;
 }
 
-hipStream_t own(hipStream_t stream) { return stream ? stream : hipStreamPerThread; }
-
 }  // namespace
 
 // ---- the <<< >>> of the compiler ---------------------------------------------------------------------------
@@ -182,10 +180,6 @@ hipError_t hipLaunchKernel(const void* function_address, dim3 numBlocks, dim3 di
                            size_t sharedMemBytes, hipStream_t stream) {
   return launch_host_kernel(function_address, numBlocks, dimBlocks, args, sharedMemBytes, stream);
 }
-hipError_t hipLaunchKernel_spt(const void* function_address, dim3 numBlocks, dim3 dimBlocks, void** args,
-                               size_t sharedMemBytes, hipStream_t stream) {
-  return hip::hipLaunchKernel(function_address, numBlocks, dimBlocks, args, sharedMemBytes, own(stream));
-}
 hipError_t hipExtLaunchKernel(const void* function_address, dim3 numBlocks, dim3 dimBlocks, void** args,
                               size_t sharedMemBytes, hipStream_t stream, hipEvent_t startEvent, hipEvent_t stopEvent,
                               int) {
@@ -208,10 +202,6 @@ hipError_t hipLaunchCooperativeKernel(const void* f, dim3 gridDim, dim3 blockDim
   LaunchRequest request;
   request.cooperative = true;
   return launch_host_kernel(f, gridDim, blockDimX, kernelParams, sharedMemBytes, stream, request);
-}
-hipError_t hipLaunchCooperativeKernel_spt(const void* f, dim3 gridDim, dim3 blockDim, void** kernelParams,
-                                          uint32_t sharedMemBytes, hipStream_t hStream) {
-  return hip::hipLaunchCooperativeKernel(f, gridDim, blockDim, kernelParams, sharedMemBytes, own(hStream));
 }
 hipError_t hipLaunchCooperativeKernelMultiDevice(hipLaunchParams* launchParamsList, int numDevices,
                                                  unsigned int flags) {

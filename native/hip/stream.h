@@ -17,7 +17,7 @@ struct hipGraphNode;
 
 namespace hip {
 
-struct Capture;
+struct StreamCapture;
 
 // Kernel arguments, in chunks that are used again once their last kernel has finished.
 class KernargArena {
@@ -77,7 +77,7 @@ struct Stream {
   bool legacy = false;  // the null stream
   uint64_t id = 0;
   std::vector<uint32_t> cu_mask;
-  Capture* capture = nullptr;
+  StreamCapture* capture = nullptr;
   std::vector<hipGraphNode*> capture_tips;  // what the next captured node follows
   CompletionRef last;  // done when everything submitted so far is
   KernargArena kernargs;

@@ -104,8 +104,6 @@ hipError_t write_value(hipStream_t handle, void* ptr, T value) {
   return stream->host([=](hipError_t) { __atomic_store_n(static_cast<T*>(ptr), value, __ATOMIC_RELEASE); });
 }
 
-hipStream_t own(hipStream_t stream) { return stream ? stream : hipStreamPerThread; }
-
 }  // namespace
 
 ThreadState::~ThreadState() {
@@ -345,24 +343,5 @@ hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned int count, hipStream
 }
 
 // ---- the default stream of the calling thread -------------------------------------------------------------------
-
-hipError_t hipStreamQuery_spt(hipStream_t stream) { return hip::hipStreamQuery(own(stream)); }
-hipError_t hipStreamSynchronize_spt(hipStream_t stream) { return hip::hipStreamSynchronize(own(stream)); }
-hipError_t hipStreamGetPriority_spt(hipStream_t stream, int* priority) {
-  return hip::hipStreamGetPriority(own(stream), priority);
-}
-hipError_t hipStreamGetFlags_spt(hipStream_t stream, unsigned int* flags) {
-  return hip::hipStreamGetFlags(own(stream), flags);
-}
-hipError_t hipStreamWaitEvent_spt(hipStream_t stream, hipEvent_t event, unsigned int flags) {
-  return hip::hipStreamWaitEvent(own(stream), event, flags);
-}
-hipError_t hipStreamAddCallback_spt(hipStream_t stream, hipStreamCallback_t callback, void* userData,
-                                    unsigned int flags) {
-  return hip::hipStreamAddCallback(own(stream), callback, userData, flags);
-}
-hipError_t hipLaunchHostFunc_spt(hipStream_t stream, hipHostFn_t fn, void* userData) {
-  return hip::hipLaunchHostFunc(own(stream), fn, userData);
-}
 
 }  // namespace hip

@@ -135,8 +135,10 @@ Estimate estimate(const std::vector<Sampled>& groups, const Windows& windows, co
   if (groups.empty() || life <= 0) return {part.end, 0, part.exhausted};
   const std::vector<Stratum> strata = strata_of(groups, windows, executed);
   const double error = std::sqrt(variance_of(strata, part.other_xccs)) * part.share;
-  // The first window follows what came before the dispatch and starts all at once, as the whole does:
-  // what it took stands, and only the rest of its stretch is by its rate.
+  // A stratum's time is that of its window, the part of it that was simulated, scaled to all its steps. Not
+  // so the first: its window begins as the dispatch itself does, once, with the caches as they were left
+  // and all workgroups starting together. So what was simulated there counts as it is, and only what the
+  // stratum has beyond its window is scaled.
   double all = 0;
   for (const Stratum& s : strata) {
     const double steps_here = s.all_steps * part.share;

@@ -14,7 +14,7 @@
 
 namespace gpu {
 
-// The part of a compute unit an instruction goes to.
+// Vector registers that lie one after the other.
 struct RegisterSpan {
   uint16_t first = 0, count = 0;
 };

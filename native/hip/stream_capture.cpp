@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "api_impl.h"
-#include "graph.h"
+#include "graph_work.h"
 #include "thread_state.h"
 
 namespace hip {
@@ -23,8 +23,8 @@ std::recursive_mutex& capture_mutex() {
   return *mutex;
 }
 // Captures under way, in any thread.
-std::set<Capture*>& captures() {
-  static auto* set = new std::set<Capture*>;
+std::set<StreamCapture*>& captures() {
+  static auto* set = new std::set<StreamCapture*>;
   return *set;
 }
 
@@ -36,8 +36,16 @@ hipGraphNode* add_node(Stream& stream, hipGraphNodeType type, NodeWork work) {
 
 hipError_t check(Stream& stream) { return stream.capture->invalid ? hipErrorStreamCaptureInvalidated : hipSuccess; }
 
+template <class Work>
+hipError_t note(Stream& stream, hipGraphNodeType type, Work work) {
+  std::lock_guard lock(capture_mutex());
+  if (hipError_t status = check(stream)) return status;
+  add_node(stream, type, std::move(work));
+  return hipSuccess;
+}
+
 // Detaches every stream and event; the graph stays with the caller.
-void finish(Capture* capture) {
+void finish(StreamCapture* capture) {
   for (Stream* stream : capture->streams) {
     stream->capture = nullptr;
     stream->capture_tips.clear();
@@ -66,7 +74,7 @@ bool reaches(hipGraphNode* from, hipGraphNode* target, std::set<hipGraphNode*>& 
 }
 
 // Every joined stream has to be joined back: its last nodes lie before the origin's.
-bool all_joined(const Capture& capture) {
+bool all_joined(const StreamCapture& capture) {
   for (Stream* stream : capture.streams) {
     if (stream == capture.origin) continue;
     for (hipGraphNode* tip : stream->capture_tips) {
@@ -90,7 +98,7 @@ hipError_t begin(hipStream_t handle, hipStreamCaptureMode mode, ihipGraph* graph
   if (stream->legacy) return hipErrorStreamCaptureUnsupported;
   std::lock_guard lock(capture_mutex());
   if (stream->capture) return hipErrorIllegalState;
-  auto* capture = new Capture;
+  auto* capture = new StreamCapture;
   capture->owns_graph = graph == nullptr;
   capture->graph = graph ? graph : new ihipGraph;
   capture->graph->from_capture = true;
@@ -111,7 +119,7 @@ hipError_t begin(hipStream_t handle, hipStreamCaptureMode mode, ihipGraph* graph
 bool legacy_stream_blocked(const Device& device) {
   if (g_captures.load() == 0) return false;
   std::lock_guard lock(capture_mutex());
-  for (const Capture* capture : captures()) {
+  for (const StreamCapture* capture : captures()) {
     if (&capture->origin->device != &device || capture->mode == hipStreamCaptureModeRelaxed) continue;
     if (capture->mode == hipStreamCaptureModeThreadLocal && capture->thread != this_thread()) continue;
     for (Stream* stream : capture->streams)
@@ -128,7 +136,7 @@ hipError_t capture_invalidate(Stream& stream) {
 
 void capture_abandon(Stream& stream) {
   std::lock_guard lock(capture_mutex());
-  Capture* capture = stream.capture;
+  StreamCapture* capture = stream.capture;
   if (!capture) return;
   if (capture->origin != &stream) {
     capture->streams.erase(&stream);
@@ -158,24 +166,18 @@ hipError_t capture_launch(Stream& stream, const LaunchRequest& request) {
   node.dynamic_shared = request.dynamic_shared;
   node.arguments = pack_arguments(*request.function, request.arguments);
   node.cooperative = request.cooperative;
-  hipGraphNode* added = add_node(stream, hipGraphNodeTypeKernel, std::move(node));
-  auto& kernel = std::get<KernelNode>(added->work);
-  for (const KernelArgument& argument : kernel.function->metadata->explicit_arguments)
-    kernel.argument_pointers.push_back(kernel.arguments.data() + argument.offset);
+  point_at_arguments(std::get<KernelNode>(add_node(stream, hipGraphNodeTypeKernel, std::move(node))->work));
   return hipSuccess;
 }
 
 hipError_t capture_copy(Stream& stream, const CopyRequest& request) {
-  std::lock_guard lock(capture_mutex());
-  if (hipError_t status = check(stream)) return status;
   MemcpyNode node;
   node.copy = request;
   node.params.srcPtr = {request.from.base, request.from.pitch, request.width, request.height};
   node.params.dstPtr = {request.to.base, request.to.pitch, request.width, request.height};
   node.params.extent = {request.width, request.height, request.depth};
   node.params.kind = request.kind;
-  add_node(stream, hipGraphNodeTypeMemcpy, node);
-  return hipSuccess;
+  return note(stream, hipGraphNodeTypeMemcpy, node);
 }
 
 hipError_t capture_fill(Stream& stream, const FillRequest& request) {
@@ -195,17 +197,11 @@ hipError_t capture_fill(Stream& stream, const FillRequest& request) {
 }
 
 hipError_t capture_host(Stream& stream, const hipHostNodeParams& params) {
-  std::lock_guard lock(capture_mutex());
-  if (hipError_t status = check(stream)) return status;
-  add_node(stream, hipGraphNodeTypeHost, params);
-  return hipSuccess;
+  return note(stream, hipGraphNodeTypeHost, params);
 }
 
 hipError_t capture_child(Stream& stream, const ihipGraph& graph) {
-  std::lock_guard lock(capture_mutex());
-  if (hipError_t status = check(stream)) return status;
-  add_node(stream, hipGraphNodeTypeGraph, ChildNode{graph.clone()});
-  return hipSuccess;
+  return note(stream, hipGraphNodeTypeGraph, ChildNode{graph.clone()});
 }
 
 hipError_t capture_record(Stream& stream, Event& event, unsigned flags) {
@@ -261,10 +257,7 @@ hipError_t capture_alloc(Stream& stream, size_t size, void** address) {
 }
 
 hipError_t capture_free(Stream& stream, void* address) {
-  std::lock_guard lock(capture_mutex());
-  if (hipError_t status = check(stream)) return status;
-  add_node(stream, hipGraphNodeTypeMemFree, FreeNode{address});
-  return hipSuccess;
+  return note(stream, hipGraphNodeTypeMemFree, FreeNode{address});
 }
 
 // ---- exported ------------------------------------------------------------------------------------------
@@ -283,7 +276,7 @@ hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t* pGraph) {
   if (!stream) return hipErrorContextIsDestroyed;
   if (!pGraph) return hipErrorInvalidValue;
   std::lock_guard lock(capture_mutex());
-  Capture* capture = stream->capture;
+  StreamCapture* capture = stream->capture;
   *pGraph = nullptr;
   if (!capture) return hipErrorIllegalState;
   if (capture->origin != stream) return hipErrorStreamCaptureUnmatched;
@@ -317,7 +310,7 @@ hipError_t hipStreamGetCaptureInfo_v2(hipStream_t handle, hipStreamCaptureStatus
   if (!stream) return hipErrorContextIsDestroyed;
   if (!captureStatus_out) return hipErrorInvalidValue;
   std::lock_guard lock(capture_mutex());
-  Capture* capture = stream->capture;
+  StreamCapture* capture = stream->capture;
   *captureStatus_out = !capture           ? hipStreamCaptureStatusNone
                        : capture->invalid ? hipStreamCaptureStatusInvalidated
                                           : hipStreamCaptureStatusActive;
@@ -346,29 +339,6 @@ hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode) {
   if (!mode || *mode < hipStreamCaptureModeGlobal || *mode > hipStreamCaptureModeRelaxed) return hipErrorInvalidValue;
   std::swap(*mode, thread_state().capture_mode);
   return hipSuccess;
-}
-
-namespace {
-hipStream_t own(hipStream_t stream) { return stream ? stream : hipStreamPerThread; }
-}  // namespace
-hipError_t hipStreamBeginCapture_spt(hipStream_t stream, hipStreamCaptureMode mode) {
-  return hip::hipStreamBeginCapture(own(stream), mode);
-}
-hipError_t hipStreamEndCapture_spt(hipStream_t stream, hipGraph_t* pGraph) {
-  return hip::hipStreamEndCapture(own(stream), pGraph);
-}
-hipError_t hipStreamIsCapturing_spt(hipStream_t stream, hipStreamCaptureStatus* pCaptureStatus) {
-  return hip::hipStreamIsCapturing(own(stream), pCaptureStatus);
-}
-hipError_t hipStreamGetCaptureInfo_spt(hipStream_t stream, hipStreamCaptureStatus* pCaptureStatus,
-                                       unsigned long long* pId) {
-  return hip::hipStreamGetCaptureInfo(own(stream), pCaptureStatus, pId);
-}
-hipError_t hipStreamGetCaptureInfo_v2_spt(hipStream_t stream, hipStreamCaptureStatus* captureStatus_out,
-                                          unsigned long long* id_out, hipGraph_t* graph_out,
-                                          const hipGraphNode_t** dependencies_out, size_t* numDependencies_out) {
-  return hip::hipStreamGetCaptureInfo_v2(own(stream), captureStatus_out, id_out, graph_out, dependencies_out,
-                                         numDependencies_out);
 }
 
 }  // namespace hip
