@@ -172,13 +172,15 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
     if (result == Result::Finished && active.recorder) active.recorder->finished(*group);
   } while (starting && result == Result::Finished && span.begin < span.end);
   if (result == Result::Faulted) fault = report_of(active.launch, *group, memory_);
-  if (result == Result::Yielded && group->at_host && alone) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  else if (result == Result::Yielded && (alone || group->at_host)) std::this_thread::yield();
+  const bool waited_for_host = result == Result::Yielded && group->at_host;
+  if (waited_for_host && alone) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  else if (waited_for_host || (result == Result::Yielded && alone)) std::this_thread::yield();
 
   lock.lock();
   --active.running;
   add(active.result, part);
-  active.turns = part.workgroups ? 0 : active.turns + 1;
+  if (part.workgroups) active.turns = 0;
+  else if (!waited_for_host) ++active.turns;
   if (starting) active.give_back(span);
   if (result == Result::Yielded) {
     active.suspended.push_back(std::move(group));

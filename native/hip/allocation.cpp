@@ -113,13 +113,10 @@ hipError_t hipMallocManaged(void** dev_ptr, size_t size, unsigned int flags) {
 }
 
 hipError_t hipHostMalloc(void** ptr, size_t size, unsigned int flags) { return host_malloc(ptr, size, flags); }
-hipError_t hipHostAlloc(void** ptr, size_t size, unsigned int flags) { return host_malloc(ptr, size, flags); }
 hipError_t hipMallocHost(void** ptr, size_t size) { return host_malloc(ptr, size, 0); }
-hipError_t hipMemAllocHost(void** ptr, size_t size) { return host_malloc(ptr, size, 0); }
 
 hipError_t hipFree(void* ptr) { return free_pointer(ptr, false); }
 hipError_t hipHostFree(void* ptr) { return free_pointer(ptr, true); }
-hipError_t hipFreeHost(void* ptr) { return free_pointer(ptr, true); }
 
 hipError_t hipMallocPitch(void** ptr, size_t* pitch, size_t width, size_t height) {
   Device* device;

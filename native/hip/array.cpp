@@ -89,7 +89,6 @@ hipError_t hipFreeArray(hipArray_t array) {
   if (status == hipSuccess) delete array;
   return status;
 }
-hipError_t hipArrayDestroy(hipArray_t array) { return hip::hipFreeArray(array); }
 
 hipError_t hipArrayGetInfo(hipChannelFormatDesc* desc, hipExtent* extent, unsigned int* flags, hipArray_t array) {
   if (!array) return hipErrorInvalidHandle;

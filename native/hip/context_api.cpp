@@ -67,17 +67,11 @@ hipError_t hipCtxGetCurrent(hipCtx_t* ctx) {
   *ctx = stack.empty() ? primary_context(thread_state().device) : stack.back();
   return hipSuccess;
 }
-hipError_t hipCtxGetDevice(hipDevice_t* device) { return hip::hipGetDevice(device); }
 hipError_t hipCtxGetApiVersion(hipCtx_t, unsigned int* apiVersion) {
   if (!apiVersion) return hipErrorInvalidValue;
   *apiVersion = 4;
   return hipSuccess;
 }
-hipError_t hipCtxGetCacheConfig(hipFuncCache_t* cacheConfig) { return hip::hipDeviceGetCacheConfig(cacheConfig); }
-hipError_t hipCtxSetCacheConfig(hipFuncCache_t config) { return hip::hipDeviceSetCacheConfig(config); }
-hipError_t hipCtxGetSharedMemConfig(hipSharedMemConfig* config) { return hip::hipDeviceGetSharedMemConfig(config); }
-hipError_t hipCtxSetSharedMemConfig(hipSharedMemConfig config) { return hip::hipDeviceSetSharedMemConfig(config); }
-hipError_t hipCtxGetFlags(unsigned int* flags) { return hip::hipGetDeviceFlags(flags); }
 hipError_t hipCtxEnablePeerAccess(hipCtx_t peerCtx, unsigned int flags) {
   return peerCtx ? hip::hipDeviceEnablePeerAccess(peerCtx->device, flags) : hipErrorInvalidContext;
 }

@@ -177,7 +177,6 @@ hipError_t hipMemcpyParam2D(const hip_Memcpy2D* pCopy) { return run_param_2d(pCo
 hipError_t hipMemcpyParam2DAsync(const hip_Memcpy2D* pCopy, hipStream_t stream) {
   return run_param_2d(pCopy, stream, Blocking::No);
 }
-hipError_t hipDrvMemcpy2DUnaligned(const hip_Memcpy2D* pCopy) { return run_param_2d(pCopy, nullptr, Blocking::Yes); }
 hipError_t hipMemcpy3D(const hipMemcpy3DParms* p) { return run_3d(p, nullptr, Blocking::Yes); }
 hipError_t hipMemcpy3D_spt(const hipMemcpy3DParms* p) { return run_3d(p, hipStreamPerThread, Blocking::Yes); }
 hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* p, hipStream_t stream) { return run_3d(p, stream, Blocking::No); }

@@ -154,19 +154,10 @@ hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, hi
   if (!f) return hipErrorInvalidValue;
   return active_blocks(*from_handle(f), numBlocks, blockSize, dynSharedMemPerBlk);
 }
-hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* numBlocks, hipFunction_t f, int blockSize,
-                                                                       size_t dynSharedMemPerBlk, unsigned int) {
-  return hip::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, f, blockSize, dynSharedMemPerBlk);
-}
 hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* gridSize, int* blockSize, hipFunction_t f,
                                                    size_t dynSharedMemPerBlk, int blockSizeLimit) {
   if (!f) return hipErrorInvalidValue;
   return potential_block_size(*from_handle(f), dynSharedMemPerBlk, blockSizeLimit, gridSize, blockSize);
-}
-hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* gridSize, int* blockSize, hipFunction_t f,
-                                                            size_t dynSharedMemPerBlk, int blockSizeLimit,
-                                                            unsigned int) {
-  return hip::hipModuleOccupancyMaxPotentialBlockSize(gridSize, blockSize, f, dynSharedMemPerBlk, blockSizeLimit);
 }
 
 }  // namespace hip

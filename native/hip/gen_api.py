@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+Prototypes = dict[str, tuple[str, list[tuple[str, str]]]]  # {name: (result, [(type, parameter)])}
 PROTOTYPE = re.compile(r"^HIP_API (.+?)\b(\w+)\(([^;]*)\);", re.M | re.S)
 
 
@@ -21,9 +22,8 @@ def strip_comments(text: str) -> str:
     return re.sub(r"//[^\n]*", "", text)
 
 
-def parse_prototypes(text: str) -> dict[str, tuple[str, list[tuple[str, str]]]]:
-    """{name: (return type, [(type, parameter)])}"""
-    found = {}
+def parse_prototypes(text: str) -> Prototypes:
+    found: Prototypes = {}
     for result, name, parameters in PROTOTYPE.findall(strip_comments(text)):
         parameters = re.sub(r"\s*HIP_DEFAULT\((?:[^()]|\([^()]*\))*\)", "", parameters)
         rows = []
@@ -84,15 +84,20 @@ KNOWN_BEFORE = (
 )
 
 
-def derived(name: str, parameters: list[tuple[str, str]], known: set[str]) -> str | None:
+def derived(
+    name: str, prototypes: Prototypes, same: dict[str, str], known: set[str]
+) -> str | None:
     """The call of another API that this one is; None: it is one by itself.
 
     X_spt is X with the thread's own stream for the null stream, and hipGraphExec...NodeSet... does to
     the node of an instantiated graph what hipGraph...NodeSet... does to that of a graph.
     """
+    parameters = prototypes[name][1]
     kinds = [kind for kind, _ in parameters]
     passed = [identifier for _, identifier in parameters]
-    if name.endswith("_spt") and "hipStream_t" in kinds:
+    if base := same.get(name):
+        passed = passed[: len(prototypes[base][1])]
+    elif name.endswith("_spt") and "hipStream_t" in kinds:
         base = name.removesuffix("_spt")
         at = kinds.index("hipStream_t")
         passed[at] = f"hip::own_stream({passed[at]})"
@@ -140,11 +145,12 @@ def main() -> None:
         headers / "hip/hiprtc.h",
         HERE / "internal_api.h",
     ]
-    prototypes = {}
+    prototypes: Prototypes = {}
     for source in sources:
         prototypes.update(parse_prototypes(source.read_text()))
     nodes = parse_table((HERE / "api_table.txt").read_text())
     unsupported = set(nodes.pop("not supported"))
+    same = dict(pair.split("=") for pair in nodes.pop("same"))
     exported = [name for names in nodes.values() for name in names]
     prototypes["hipCreateChannelDesc"] = (
         "hipChannelFormatDesc",
@@ -159,7 +165,7 @@ def main() -> None:
     ids = "".join(f"  {name},\n" for name in names)
     quoted = "".join(f'    "{name}",\n' for name in names)
     supported = [name for name in names if name not in unsupported]
-    forwards = {n: derived(n, prototypes[n][1], set(supported)) for n in supported}
+    forwards = {n: derived(n, prototypes, same, set(supported)) for n in supported}
     implemented = [name for name in supported if not forwards[name]]
     (output / "api_ids.h").write_text(
         f"{note}#pragma once\n#include <cstdint>\nnamespace hip {{\n"

@@ -225,10 +225,6 @@ hipError_t hipGraphAddMemsetNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, c
   if (hipError_t status = fill_work(pMemsetParams, work)) return status;
   return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemset, work);
 }
-hipError_t hipDrvGraphAddMemsetNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph, const hipGraphNode_t* dependencies,
-                                    size_t numDependencies, const hipMemsetParams* memsetParams, hipCtx_t) {
-  return hip::hipGraphAddMemsetNode(phGraphNode, hGraph, dependencies, numDependencies, memsetParams);
-}
 hipError_t hipGraphMemsetNodeGetParams(hipGraphNode_t node, hipMemsetParams* pNodeParams) {
   MemsetNode* fill = part<MemsetNode>(node);
   if (!fill || !pNodeParams) return hipErrorInvalidValue;
@@ -349,10 +345,6 @@ hipError_t hipGraphAddMemFreeNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, 
                                   size_t numDependencies, void* dev_ptr) {
   if (!dev_ptr) return hipErrorInvalidValue;
   return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemFree, FreeNode{dev_ptr});
-}
-hipError_t hipDrvGraphAddMemFreeNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph, const hipGraphNode_t* dependencies,
-                                     size_t numDependencies, hipDeviceptr_t dptr) {
-  return hip::hipGraphAddMemFreeNode(phGraphNode, hGraph, dependencies, numDependencies, dptr);
 }
 hipError_t hipGraphMemFreeNodeGetParams(hipGraphNode_t node, void* dev_ptr) {
   FreeNode* freed = part<FreeNode>(node);

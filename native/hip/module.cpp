@@ -182,14 +182,6 @@ hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   return publish(status, std::move(loaded), module);
 }
 
-hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned int, hipJitOption*, void**) {
-  return hip::hipModuleLoadData(module, image);
-}
-
-hipError_t hipModuleLoadFatBinary(hipModule_t* module, const void* fatbin) {
-  return hip::hipModuleLoadData(module, fatbin);
-}
-
 hipError_t hipModuleUnload(hipModule_t handle) {
   Module* module = resolve(handle);
   if (!module) return hipErrorInvalidResourceHandle;

@@ -268,7 +268,6 @@ hipError_t hipDeviceSynchronize() {
   if (legacy_stream_blocked(*device)) return hipErrorStreamCaptureUnsupported;
   return synchronize(*device);
 }
-hipError_t hipCtxSynchronize() { return hip::hipDeviceSynchronize(); }
 
 hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event_handle, unsigned int flags) {
   Stream* stream;
