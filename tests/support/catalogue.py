@@ -26,6 +26,7 @@ else:
     import tomli as tomllib
 
 TESTS = Path(__file__).parents[1]
+CATALOGUE = TESTS / "catalogue"
 PROGRAMS = TESTS / "integration" / "programs"
 TARGET = PROGRAMS / "optimize_target.cpp"
 # All that must not be accepted and is an edit of the target's source.
@@ -45,7 +46,7 @@ def entries(*files: str) -> list[Entry]:
     base = TARGET.read_text("utf-8")
     found = []
     for file in files:
-        for raw in tomllib.loads((TESTS / "catalogue" / file).read_text("utf-8"))["proposal"]:
+        for raw in tomllib.loads((CATALOGUE / file).read_text("utf-8"))["proposal"]:
             if "append" in raw:
                 source = base + raw["append"]
             elif "kernel_body" in raw:

@@ -58,9 +58,9 @@ def test_offsets_are_told_from_values() -> None:
         ("u8", [3, 250, 0], "any", (0, 255)),
         ("i8", [3, 5, 0], "any", (-128, 127)),
         ("u32", [3, 5, 0], "any", (0, 2**32 - 1)),
-        ("i32", [3, 5, 1], "any", (0, 2**15)),
+        ("i32", [3, 5, 1], "any", (-(2**15), 2**15)),
         ("i32", [-3, 5, 1], "any", (-(2**15), 2**15)),
-        ("i64", [3, 2**40, 1], "any", (0, 2**40)),
+        ("i64", [3, 2**40, 1], "any", (-(2**15), 2**40)),
         ("u32", [3, 250, 1], "wider", (0, 255)),
         ("i32", [-3, 9, -5], "wider", (-8, 15)),
         ("i32", [-3, -9, -5], "wider", (-16, 0)),
@@ -122,8 +122,11 @@ def test_smaller_sizes_are_smaller_and_one_divides_as_the_size_did(
     size: int, workgroup: int
 ) -> None:
     found = draws.smaller(size, workgroup)
-    assert all(0 < v < size for v in found.values())
-    assert found["sizes one less"] == size - 1
+    assert all(0 <= v < size for v in found.values())
+    assert size - 1 in found.values()
+    assert {0, 1} <= set(found.values())
+    if size < 3:
+        return
     power = size & -size
     if power < size:
         assert found["smaller sizes"] % power == 0
@@ -134,9 +137,28 @@ def test_smaller_sizes_fill_workgroups_and_begin_one(size: int, workgroup: int) 
     found = draws.smaller(size, workgroup)
     whole = found.get("sizes of whole workgroups")
     past = found.get("sizes one past whole workgroups")
-    assert (whole is None) == (size <= workgroup)
+    assert (whole is None) == (size <= workgroup) or size == 2
     assert whole is None or (whole % workgroup == 0 and size - whole <= workgroup)
     assert past is None or past % workgroup == 1
+
+
+def test_coarse_values_are_often_equal_lie_between_whole_numbers_and_hold_the_arguments() -> None:
+    old = np.linspace(-180, 190, 4000).astype("<f4").view(np.uint8)
+    place = draws.Place(TYPES["f32"], (), (1.7,))
+    found = draws.drawn_floats(RNG(1), old, draws.COARSE, place).view("<f4")
+    assert len(set(found.tolist())) < 1000
+    assert (found % 1 == 0.5).any()
+    assert {np.float32(1.7), np.float32(-1.7)} <= set(found)
+    assert (np.signbit(found) & (found == 0)).any()
+
+
+def test_integers_have_signs_ends_and_numbers_of_the_launch() -> None:
+    old = np.arange(5, 2005, dtype="<i4")[::-1].copy().view(np.uint8)
+    found = draws.drawn_integers(RNG(2), old, "any", TYPES["i32"], False, (777,)).view("<i4")
+    assert {-(1 << 15), 1 << 15, 5, 2004, -1, 0, 1, 777} <= set(found.tolist())
+    kept = draws.drawn_integers(RNG(2), old, "drawn", TYPES["i32"], False, (77, 9999)).view("<i4")
+    assert {5, 2004, 77} <= set(kept.tolist())
+    assert kept.min() == 5 and kept.max() == 2004
 
 
 def test_larger_sizes_are_larger_than_in_any_launch_and_fit_their_type() -> None:
@@ -148,6 +170,7 @@ def test_larger_sizes_are_larger_than_in_any_launch_and_fit_their_type() -> None
 def test_what_is_no_size_has_no_smaller_one() -> None:
     assert draws.smaller(0, 64) == draws.smaller(-5, 64) == {}
     assert draws.smaller(1, 64) == {"sizes one less": 0}
+    assert draws.smaller(3, 64)["sizes of one"] == 1
 
 
 def test_a_share_of_the_elements_is_taken_whole_and_one_at_least() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,9 +13,10 @@ import pytest
 from rocm_perf_lab.codeobject.elf import Elf
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.optimize import family as family_module
 from rocm_perf_lab.optimize import result_check
 from rocm_perf_lab.optimize.build import Built
-from rocm_perf_lab.optimize.family import Compared, Family, most_crowded
+from rocm_perf_lab.optimize.family import Compared, Family, comparisons, most_crowded
 from rocm_perf_lab.optimize.result_check import CheckResult, Plan, SetResult
 from rocm_perf_lab.replay.launches import Launch, Launches
 
@@ -81,18 +83,20 @@ def test_an_instance_that_is_never_launched_cannot_be_checked() -> None:
 def test_every_instance_that_changed_is_compared() -> None:
     good = SetResult("captured", True, None)
     bad = SetResult("captured", False, "3 of 64 elements differ")
-    both = family((ONE, TWO), Compared(launch(TWO, 4), Opening(bad)))
+    both = family((ONE, TWO), Compared(launch(TWO, 4), Path("capture"), Opening(bad)))
     assert both.check([ONE], built(kernel(TWO))).sets == ()
     found = both.check([ONE, TWO], built(kernel(TWO))).reason
     assert found == "launch 4 of blend<2>: captured: 3 of 64 elements differ"
-    fine = family((ONE, TWO), Compared(launch(TWO, 4), Opening(good)))
+    fine = family((ONE, TWO), Compared(launch(TWO, 4), Path("capture"), Opening(good)))
     assert fine.check([ONE, TWO], built(kernel(TWO))).reason is None
 
 
 def test_an_instance_of_which_nothing_can_be_compared_is_refused() -> None:
-    nothing = family((ONE, TWO), Compared(launch(TWO), Opening()))
+    nothing = family((ONE, TWO), Compared(launch(TWO), Path("capture"), Opening()))
     assert "nothing to compare" in str(nothing.check([ONE, TWO], built(kernel(TWO))).reason)
-    blocked = family((ONE, TWO), Compared(launch(TWO), Opening(blocked="it calls the host")))
+    blocked = family(
+        (ONE, TWO), Compared(launch(TWO), Path("capture"), Opening(blocked="it calls the host"))
+    )
     assert "it calls the host" in str(blocked.check([ONE, TWO], built(kernel(TWO))).reason)
     failed = family((ONE, TWO), failed={TWO: "too large"})
     assert "too large" in str(failed.check([ONE, TWO], built(kernel(TWO))).reason)
@@ -102,6 +106,26 @@ def test_the_limit_says_what_was_seen_and_what_was_not_compared() -> None:
     text = family((ONE, TWO)).limit()
     assert "blend<1>, different launches: 2; compared: 1; " in text
     assert "1 of 2 instances of the template" in text
+
+
+def test_one_launch_of_every_other_instance_is_tried_on_all_inputs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    launches = [launch(ONE, 1), launch(TWO, 2), launch(TWO, 3)]
+    opened = {Path(str(each.index)): each for each in launches}
+    monkeypatch.setattr(family_module, "open_capture", lambda path, tell: nullcontext(opened[path]))
+    monkeypatch.setattr(family_module, "launch_of", lambda each: each)
+    opens = cast(Any, lambda path: Opening())
+    found = comparisons(list(opened), launch(ONE), opens, lambda _: None)
+    assert [each.full for each in found] == [False, True, False]
+
+
+def test_where_no_larger_size_is_tried_the_limit_says_why() -> None:
+    told = family((ONE,), not_grown="its arguments point to 300 MiB, more than 256")
+    assert told.limit().endswith(
+        "no larger sizes tried (its arguments point to 300 MiB, more than 256)"
+    )
+    assert "larger" not in family((ONE,)).limit()
 
 
 def test_orders_are_tried_where_there_is_more_to_put_in_order_than_in_the_main_launch() -> None:

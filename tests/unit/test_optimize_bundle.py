@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import bundle
 from rocm_perf_lab.optimize.bundle import is_bundle, unpacked, write_bundle
-from rocm_perf_lab.optimize.claims import Claim, Samples, keep_images, read_images
+from rocm_perf_lab.optimize.claims import Claim, Samples, keep_images, kept_launch, read_images
 from rocm_perf_lab.optimize.ledger import Ledger
 from rocm_perf_lab.optimize.story import Story
 from rocm_perf_lab.optimize.workspace import digest
@@ -28,13 +28,14 @@ def made(tmp_path: Path) -> tuple[Path, Story, Path]:
     """A run with a capture of the smallest kind; what it says is not looked into here."""
     run = tmp_path / "run"
     write_capture(run / "capture-1")
+    write_capture(run / "launches" / "1" / "00")
     before, after, capture = keep_images(run, 1, b"old code", b"new code")
     text = digest(SOURCE)
     claim = Claim(
         number=1, kernel="k()", symbol="k", rule="unroll", speedup=1.3, min_speedup=1.02,
         confidence=0.95, floor_ns=0, timing="modelled", before=before, after=after, capture=capture,
         samples_ns=Samples(a=[13.0], b=[10.0], cold_a=[], cold_b=[]), file="/x.cpp", source=text,
-        places=("/a", "/b"),
+        places=("/a", "/b"), launches=[kept_launch(run / "launches" / "1" / "00")], compared=2,
     )  # fmt: skip
     (run / "sources").mkdir()
     (run / "sources" / text).write_text(SOURCE)
@@ -79,6 +80,13 @@ def test_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
 def test_a_code_object_that_was_exchanged_is_found(tmp_path: Path) -> None:
     run, story, _ = made(tmp_path)
     (run / "claims" / "1" / "after.hsaco").write_bytes(b"other code")
+    with pytest.raises(BadInput, match="not the one"):
+        read_images(run, story.end.claims[0])
+
+
+def test_the_capture_of_a_further_launch_that_was_exchanged_is_found(tmp_path: Path) -> None:
+    run, story, _ = made(tmp_path)
+    (run / "launches" / "1" / "00" / "manifest.json").write_bytes(b"{}")
     with pytest.raises(BadInput, match="not the one"):
         read_images(run, story.end.claims[0])
 

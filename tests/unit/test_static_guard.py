@@ -8,8 +8,8 @@ import pytest
 
 from rocm_perf_lab.optimize import libclang, parser
 from rocm_perf_lab.optimize.proposal import Policy
-from rocm_perf_lab.optimize.static_guard import check
-from support.catalogue import TARGET, Entry, context, entries
+from rocm_perf_lab.optimize.static_guard import check, check_text
+from support.catalogue import CATALOGUE, TARGET, Entry, context, entries
 
 HOSTILE = entries("text.toml", "body.toml", "pointers.toml", "bounds.toml")
 LATER = entries("results.toml")
@@ -151,3 +151,29 @@ def test_an_honest_edit_passes(policy: Policy, find: str, replace: str) -> None:
     assert find in text
     verdict = check(asked, asked.extent.splice(asked.source, text.replace(find, replace, 1)))
     assert verdict.allowed, verdict.reason
+
+
+FENCED = CATALOGUE / "programs" / "lastblock.cpp"
+
+
+@pytest.mark.parametrize(
+    ("find", "new"),
+    [
+        ("  __threadfence();\n", ""),
+        ("__threadfence();", "__threadfence_block();"),
+        ("__ATOMIC_ACQ_REL", "__ATOMIC_RELAXED"),
+        ("__HIP_MEMORY_SCOPE_AGENT", "__HIP_MEMORY_SCOPE_WORKGROUP"),
+        ("*out = sum;", "*out = sum + 0.0f;"),
+        ("  __threadfence();\n", "  __threadfence();\n  *mine = *mine + 0.0f;\n"),
+    ],
+)
+def test_what_workgroups_tell_each_other_stays_as_it_is(find: str, new: str) -> None:
+    asked = context("body", FENCED, None, "lastblock")
+    found = list(check_text(asked, asked.source.replace(find, new, 1)))
+    assert {"ordering", "builtins"} & {finding.rule for finding in found}
+
+
+def test_what_comes_before_the_first_fence_may_change() -> None:
+    asked = context("body", FENCED, None, "lastblock")
+    text = asked.source.replace("*mine = *mine + in[i];", "*mine = in[i] + *mine;")
+    assert not list(check_text(asked, text))

@@ -32,5 +32,9 @@ class Allocations {
 };
 Allocations& allocations();
 
+// What the device sees of memory from `base` to `end`: as far as one instruction of the compiler may read
+// beyond it, but not past `limit`.
+gpu::Range visible(uint64_t base, uint64_t end, uint64_t limit, gpu::RangeKind kind);
+
 // Copy from memory mapped by handle; false: it is not, and nothing was copied.
 bool read_vmem(void* to, const void* from, size_t size);

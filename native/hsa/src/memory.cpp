@@ -33,14 +33,12 @@ bool copy_allowed(const void* address, size_t size) {
   return found.found && !found.freed && found.distance == 0 && found.range.end - at >= size;
 }
 
-namespace {
-
-// What the device sees of memory from `base` to `end`: as far as one instruction of the compiler may read
-// beyond it, but not past `limit`.
 gpu::Range visible(uint64_t base, uint64_t end, uint64_t limit, gpu::RangeKind kind) {
   const uint64_t seen = std::max(end, std::min(gpu::round_up(end, 16), limit));
   return {base, seen, kind, true, true, uint8_t(seen - end)};
 }
+
+namespace {
 
 hsa_status_t allocate(Pool& pool, size_t size, void** address) {
   Runtime* runtime = Runtime::get();

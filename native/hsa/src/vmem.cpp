@@ -25,6 +25,7 @@ struct Mapping {
   Memory* memory;
   uint64_t offset;
   hsa_access_permission_t access = HSA_ACCESS_PERMISSION_NONE;
+  std::vector<uint64_t> pieces = {};  // where those begin that a device sees, if not all of it
 };
 
 struct Books {
@@ -84,8 +85,14 @@ void list(uint64_t address, const Mapping& mapping) {
            {}};
 }
 
-void unlist(uint64_t address) {
+void hide(uint64_t address, Mapping& mapping) {
   Runtime::memory().remove(address);
+  for (const uint64_t piece : mapping.pieces) Runtime::memory().remove(piece);
+  mapping.pieces.clear();
+}
+
+void unlist(uint64_t address, Mapping& mapping) {
+  hide(address, mapping);
   std::lock_guard lock(allocations().mutex);
   allocations().by_base.erase(address);
 }
@@ -208,7 +215,7 @@ hsa_status_t hsa_amd_vmem_unmap(void* address, size_t size) {
   if (it == books().mappings.end() || it->second.size != size) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   if (mmap(address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  unlist(at);
+  unlist(at, it->second);
   drop(it->second.memory);
   books().mappings.erase(it);
   return HSA_STATUS_SUCCESS;
@@ -234,8 +241,8 @@ hsa_status_t hsa_amd_vmem_set_access(void* address, size_t size, const hsa_amd_m
   if (covered != end) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   for (auto it = books().mappings.lower_bound(begin); it != books().mappings.end() && it->first < end; ++it) {
     it->second.access = device;
-    if (device == HSA_ACCESS_PERMISSION_NONE) Runtime::memory().remove(it->first);
-    else
+    hide(it->first, it->second);
+    if (device != HSA_ACCESS_PERMISSION_NONE)
       Runtime::memory().add({it->first, it->first + it->second.size, gpu::RangeKind::Vmem,
                              (device & HSA_ACCESS_PERMISSION_RO) != 0, (device & HSA_ACCESS_PERMISSION_WO) != 0});
   }
@@ -303,3 +310,32 @@ hsa_status_t hsa_amd_vmem_get_alloc_properties_from_handle(hsa_amd_vmem_alloc_ha
 }
 
 }  // namespace impl
+
+// Of a mapping, a device sees these pieces only (begin and end of each, ascending): allocations that were
+// captured do not end where their pages do, and whoever reads beyond one is to be noticed.
+extern "C" __attribute__((visibility("default"))) hsa_status_t hsa_rocm_perf_vmem_pieces(void* address,
+                                                                                         const uint64_t* pieces,
+                                                                                         size_t count) {
+  const uint64_t at = reinterpret_cast<uint64_t>(address);
+  std::lock_guard lock(books().mutex);
+  auto it = books().mappings.find(at);
+  if (it == books().mappings.end() || (count && !pieces)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  Mapping& mapping = it->second;
+  const uint64_t end = at + mapping.size;
+  uint64_t last = at;
+  for (size_t i = 0; i < count; ++i) {
+    if (pieces[2 * i] < last || pieces[2 * i + 1] <= pieces[2 * i] || pieces[2 * i + 1] > end)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    last = pieces[2 * i + 1];
+  }
+  hide(at, mapping);
+  for (size_t i = 0; i < count; ++i) {
+    gpu::Range range =
+        visible(pieces[2 * i], pieces[2 * i + 1], i + 1 < count ? pieces[2 * i + 2] : end, gpu::RangeKind::Vmem);
+    range.readable = (mapping.access & HSA_ACCESS_PERMISSION_RO) != 0;
+    range.writable = (mapping.access & HSA_ACCESS_PERMISSION_WO) != 0;
+    Runtime::memory().add(range);
+    mapping.pieces.push_back(range.base);
+  }
+  return HSA_STATUS_SUCCESS;
+}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rocm_perf_lab import scratch
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.optimize.claims import capture_of
+from rocm_perf_lab.optimize.claims import capture_of, launch_folders
 from rocm_perf_lab.optimize.story import Story
 from rocm_perf_lab.optimize.workspace import LEDGER
 from rocm_perf_lab.replay.format import MANIFEST, open_capture
@@ -35,7 +35,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same content, the same file
 # What a bundle holds, and nothing else: no name leads out of the folder it is unpacked into.
 _NAME = re.compile(
     r"ledger\.jsonl|sources/[0-9a-f]{64}|claims/\d{1,4}/(before|after)\.hsaco"
-    r"|capture-\d{1,4}/[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,100})?"
+    r"|(capture-\d{1,4}|launches/\d{1,4}/\d{2})/[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,100})?"
 )
 
 
@@ -51,9 +51,10 @@ def members(run: Path, story: Story) -> set[str]:
     """Everything the ledger and its captures name: what a bundle holds, and nothing else."""
     names = {LEDGER, *(f"sources/{name}" for name in story.sources)}
     for claim in story.end.claims:
-        capture = capture_of(run, claim.number)
-        with open_capture(capture, verify=False) as opened:
-            names |= {f"{capture.name}/{file}" for file in (MANIFEST, *opened.manifest.files)}
+        for capture in (capture_of(run, claim.number), *launch_folders(run, claim)):
+            within = capture.relative_to(run).as_posix()
+            with open_capture(capture, verify=False) as opened:
+                names |= {f"{within}/{file}" for file in (MANIFEST, *opened.manifest.files)}
         names |= {f"claims/{claim.number}/{side}.hsaco" for side in ("before", "after")}
     return names
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,6 +13,7 @@ from pydantic import Field
 from rocm_perf_lab.collect.run_folder import write_bytes
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import result_check
+from rocm_perf_lab.optimize.family import Compared
 from rocm_perf_lab.optimize.measure import Measured, error_of
 from rocm_perf_lab.optimize.speed import measure_on
 from rocm_perf_lab.replay.format import MANIFEST
@@ -31,6 +32,7 @@ Times = Annotated[list[Time], Field(max_length=10_000)]
 Some = Annotated[Times, Field(min_length=1)]
 
 
+MAIN = "the main launch"
 # What a model says it says again; other inputs may be drawn, so not to the digit.
 SAME_MODEL = 1.05
 
@@ -59,8 +61,15 @@ class Samples(Model):
         return gate(self.a, self.b, min_speedup, confidence)
 
 
+class KeptLaunch(Model):
+    """A captured launch beside the main one, on which results were compared."""
+
+    folder: str = Field(pattern=r"^\d{2}$", description="in launches/N")
+    capture: str = Field(pattern=r"^[0-9a-f]{64}$", description="of its manifest")
+
+
 class Claim(Model):
-    """`number` names its files: claims/N/before.hsaco, after.hsaco and capture-N."""
+    """`number` names its files: claims/N/before.hsaco, after.hsaco, capture-N and launches/N."""
 
     number: int = Field(ge=1, le=1000)
     kernel: str
@@ -78,6 +87,8 @@ class Claim(Model):
     before: str = Sha256
     after: str = Sha256
     capture: str = Field(pattern=r"^[0-9a-f]{64}$", description="of its manifest")
+    launches: list[KeptLaunch] = Field(max_length=100, description="beside the main one")
+    compared: int = Field(ge=1, description="launches that results were compared on in the run")
 
     def judged(self) -> GateResult:
         """What was measured when the claim was made."""
@@ -92,6 +103,18 @@ def capture_of(run: Path, number: int) -> Path:
     return run / f"capture-{number}"
 
 
+def launches_of(run: Path, number: int) -> Path:
+    return run / "launches" / str(number)
+
+
+def launch_folders(run: Path, claim: Claim) -> list[Path]:
+    return [launches_of(run, claim.number) / each.folder for each in claim.launches]
+
+
+def kept_launch(folder: Path) -> KeptLaunch:
+    return KeptLaunch(folder=folder.name, capture=_sha((folder / MANIFEST).read_bytes()))
+
+
 def keep_images(run: Path, number: int, before: bytes, after: bytes) -> tuple[str, str, str]:
     """Write both code objects; their hashes and that of the capture's manifest."""
     folder = folder_of(run, number)
@@ -103,12 +126,14 @@ def keep_images(run: Path, number: int, before: bytes, after: bytes) -> tuple[st
 
 
 def read_images(run: Path, claim: Claim) -> tuple[bytes, bytes]:
-    """Both code objects, if they and the capture are those of the claim."""
+    """Both code objects, if they and the captures are those of the claim."""
     found = []
+    folders = launch_folders(run, claim)
     for path, wanted in (
         (folder_of(run, claim.number) / "before.hsaco", claim.before),
         (folder_of(run, claim.number) / "after.hsaco", claim.after),
         (capture_of(run, claim.number) / MANIFEST, claim.capture),
+        *((f / MANIFEST, each.capture) for f, each in zip(folders, claim.launches, strict=True)),
     ):
         try:
             data = path.read_bytes()
@@ -131,10 +156,17 @@ class Checked:
     reason: str
     speedup: float | None
     gate: GateResult | None
+    again: tuple[str, ...] = ()  # what results were compared on here
 
 
-def check_claim(claim: Claim, before: bytes, after: bytes, open_session: OpenSession) -> Checked:
-    """Results first, then speed, on the machine at hand."""
+def check_claim(
+    claim: Claim,
+    before: bytes,
+    after: bytes,
+    open_session: OpenSession,
+    further: Sequence[Compared] = (),
+) -> Checked:
+    """Results first, then speed, here. `further`: launches beside the main one."""
     plan = result_check.prepare(open_session)
     if plan.blocked:
         return Checked(claim, "inconclusive", plan.blocked, None, None)
@@ -144,6 +176,16 @@ def check_claim(claim: Claim, before: bytes, after: bytes, open_session: OpenSes
             return Checked(claim, "inconclusive", f"{name} does not repeat: {wrong}", None, None)
         if wrong:
             return Checked(claim, "refuted", f"{name} differs: {wrong}", None, None)
+    again = [MAIN]
+    for each in further:
+        if each.plan.blocked and each.grown is None:
+            return Checked(claim, "inconclusive", f"{each.name}: {each.plan.blocked}", None, None)
+        if each.plan.blocked:
+            continue  # no size can be larger
+        if wrong := result_check.check(each.opening, each.plan, after).reason:
+            why = f"the result differs: {each.name}: {wrong}"
+            return Checked(claim, "refuted", why, None, None)
+        again.append(each.name)
     with open_session(None) as session:
         a, b = session.load(before), session.load(after)
         found = measure_on(
@@ -157,7 +199,7 @@ def check_claim(claim: Claim, before: bytes, after: bytes, open_session: OpenSes
     verdict, reason = verdicts.get(here.verdict, "refuted"), here.reason
     if verdict == "confirmed":
         verdict, reason = _by_number(claim, here)
-    return Checked(claim, verdict, reason, here.speedup, here)
+    return Checked(claim, verdict, reason, here.speedup, here, tuple(again))
 
 
 def _by_number(claim: Claim, here: GateResult) -> tuple[Verdict, str]:

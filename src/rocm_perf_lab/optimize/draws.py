@@ -26,7 +26,16 @@ STEP = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
 # Far from one another, but sums of them stay finite, and products of two.
 _LARGE = {"f64": 1e150, "f32": 1e18, "f16": 200.0, "bf16": 1e18}
 _SMALL = {"f64": 5e-310, "f32": 1e-40, "f16": 1e-7, "bf16": 1e-40}
+_MOST = {
+    "f64": 1.7976931348623157e308,
+    "f32": 3.4028234663852886e38,
+    "f16": 65504.0,
+    "bf16": 3.38e38,
+}
+_LEAST = {"f64": 5e-324, "f32": 1.4e-45, "f16": 6e-8, "bf16": 9.2e-41}
 _EDGE, _MULTIPLES = 4, 64
+_STREWN = 1 / 16  # of a column: values that comparisons may turn on
+_COARSE = 6  # bits of the largest value
 _FEW = 1 << 15
 _QUIET = 2.0**-10  # of what is not at an edge
 
@@ -37,6 +46,7 @@ class Place:
 
     kind: ElementType
     strides: tuple[int, ...]  # sizes the launch names: rows may begin at their multiples
+    scalars: tuple[float, ...] = ()  # of floating point, among the arguments
 
 
 Draw = Callable[[Rng, Numbers, Place], Numbers]
@@ -124,7 +134,28 @@ def _one_value(rng: Rng, captured: Numbers, place: Place) -> Numbers:
     return np.full(len(captured), rng.uniform(*_range(captured)))
 
 
-MANY_SPECIAL = "many special values"
+def _coarse(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """Numbers of few bits and whole halves, noughts of both signs, and the arguments themselves:
+    many are equal, and lie where something is rounded or compared."""
+    drawn = _same_range(rng, captured, place)
+    top = float(np.abs(drawn).max(initial=0.0)) or 1.0
+    grain = np.where(rng.random(len(drawn)) < 0.5, 2.0 ** (np.ceil(np.log2(top)) - _COARSE), 0.5)
+    drawn = np.rint(drawn / grain) * grain
+    known = np.array([0.0, -0.0, 1.0, -1.0, *place.scalars, *(-s for s in place.scalars)])
+    places = np.flatnonzero(rng.random(len(drawn)) < _STREWN)
+    drawn[places] = known[np.arange(len(places)) % len(known)]
+    return drawn
+
+
+def _extremes(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """The largest and the smallest numbers there are. No sum of two, so they make a set only where
+    nothing overflows."""
+    most, least = _MOST[place.kind.name], _LEAST[place.kind.name]
+    return rng.choice(np.array([most, -most, most / 2, -most / 2, least, -least]), len(captured))
+
+
+MANY_SPECIAL, COARSE = "many special values", "coarse values"
+EXTREMES = "the largest and smallest numbers"
 FLOATS: Mapping[str, Draw] = {
     "another seed": _same_range,
     "other magnitudes": _magnitudes,
@@ -134,6 +165,8 @@ FLOATS: Mapping[str, Draw] = {
     "large edges": _large_edges,
     "extreme edges": _extreme_edges,
     "one value": _one_value,
+    COARSE: _coarse,
+    EXTREMES: _extremes,
 }
 
 
@@ -184,7 +217,15 @@ def modes(data: Bytes, kind: ElementType, boolean: bool = False) -> tuple[Mode, 
     return ("drawn", "shuffled") if boolean else (*BOLD, "drawn", "shuffled")
 
 
-def drawn_integers(rng: Rng, data: Bytes, mode: Mode, kind: ElementType, boolean: bool) -> Bytes:
+def drawn_integers(
+    rng: Rng,
+    data: Bytes,
+    mode: Mode,
+    kind: ElementType,
+    boolean: bool,
+    known: Iterable[int] = (),
+) -> Bytes:
+    """`known`: numbers that the launch names; some are those, as far as they lie among the rest."""
     if mode == "kept" or not len(data):
         return data
     captured = values(data, kind)
@@ -197,10 +238,16 @@ def drawn_integers(rng: Rng, data: Bytes, mode: Mode, kind: ElementType, boolean
         low, high = 0, 1
     native = captured.dtype.newbyteorder("=")
     new = rng.integers(low, high, len(captured), dtype=native, endpoint=True)
+    ends = (low, high)
     if mode in BOLD:
         ends = _beyond(low, high, mode, native)
         far = rng.integers(*ends, len(captured), dtype=native, endpoint=True)
         new = np.where(rng.random(len(captured)) < 0.5, new, far)
+    if mode != "ascending" and not boolean:
+        turning = {low, high, *ends, -1, 0, 1, *known}
+        chosen = np.array(sorted(v for v in turning if ends[0] <= v <= ends[1]), dtype=native)
+        places = np.flatnonzero(rng.random(len(new)) < _STREWN)
+        new[places] = chosen[np.arange(len(places)) % len(chosen)]
     if mode == "ascending":
         new.sort()
         new[0], new[-1] = captured[0], captured[-1]
@@ -216,7 +263,7 @@ def _beyond(low: int, high: int, mode: Mode, dtype: np.dtype[np.integer[Any]]) -
     limits = np.iinfo(dtype)
     least, most = int(limits.min), int(limits.max)
     if mode == "any" and least < 0 and dtype.itemsize > 2:
-        least, most = min(low, -_FEW if low < 0 else 0), max(high, _FEW)
+        least, most = min(low, -_FEW), max(high, _FEW)
     if mode == "wider":
         least = max(least, -(1 << (-low - 1).bit_length()) if low < 0 else 0)
         most = min(most, (1 << high.bit_length()) - 1 if high > 0 else 0)
@@ -231,6 +278,15 @@ def other_float(rng: Rng, value: float) -> float:
     if not np.isfinite(value):
         return value
     return float(rng.uniform(-1, 1)) if value == 0 else value * float(rng.uniform(0.5, 2.0))
+
+
+# Other kinds of floating-point arguments, by the names of the sets they make, and how the buffers
+# are drawn with them: nought times what is not finite is not nought.
+SCALARS: Mapping[str, tuple[Callable[[float], float], str]] = {
+    "scalars of the other sign": (lambda value: -value, "another seed"),
+    "scalars of nought": (lambda value: 0.0, "special values"),
+    "scalars of one": (lambda value: 1.0, "another seed"),
+}
 
 
 def larger(value: int, most: int, workgroup: int, size: int) -> tuple[int, ...]:
@@ -248,9 +304,12 @@ def _divided_alike(value: int) -> int:
     return max(step, value * 3 // 4 // step * step)
 
 
+TINY = {"sizes of nought": 0, "sizes of one": 1, "sizes of three": 3}
+
+
 def smaller(value: int, workgroup: int) -> dict[str, int]:
     """Sizes below a size, by the names of the sets they make: one less, one that the same powers
-    of two divide, as many whole workgroups as fit below it, and one past those."""
+    of two divide, as many whole workgroups as fit below it, and one past those; next to none."""
     if value <= 1:
         return {"sizes one less": 0} if value == 1 else {}
     whole = (value - 1) // workgroup * workgroup
@@ -258,6 +317,7 @@ def smaller(value: int, workgroup: int) -> dict[str, int]:
         "sizes one less": value - 1,
         "smaller sizes": _divided_alike(value),
         "sizes of whole workgroups": whole,
-        "sizes one past whole workgroups": whole + 1 if whole else 0,
+        "sizes one past whole workgroups": whole + 1,
     }
-    return {name: size for name, size in wanted.items() if 0 < size < value}
+    some = {name: size for name, size in wanted.items() if 1 < size < value}
+    return {**some, **{name: size for name, size in TINY.items() if size < value}}

@@ -43,9 +43,11 @@ class Compared:
     """One captured launch beside the main one."""
 
     launch: Launch
+    folder: Path
     opening: Callable[[int], ReplaySession]
     debug: Debug = no_debug
     orders: bool = False  # whether other orders of workgroups and waves are tried on it
+    full: bool = False  # whether all input sets are: the code of another instance is other code
     grown: Most | None = None  # its buffers have room for more than that, which alone is tried
 
     @property
@@ -58,7 +60,8 @@ class Compared:
         try:
             if self.grown is not None:
                 return result_check.prepare_larger(self.opening, self.grown, self.debug)
-            return result_check.prepare(self.opening, self.debug, True, self.orders)
+            orders = self.orders or self.full
+            return result_check.prepare(self.opening, self.debug, not self.full, orders)
         except PerfLabError as error:
             return Plan((), (), blocked=error.message)
 
@@ -70,6 +73,7 @@ class Family:
     main: Launch  # on which all input sets are tried
     further: tuple[Compared, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)  # symbol -> why it was not captured
+    not_grown: str | None = None  # why there is no capture with room for more
 
     @functools.cached_property
     def seen(self) -> promises.Seen:
@@ -83,6 +87,23 @@ class Family:
         done = [self.main, *(each.launch for each in self.compared())]
         found = sample.uncovered(map(self._features, self.launches.all), map(self._features, done))
         return found if self.launches.complete else [*found, "launches after 50,000 different ones"]
+
+    def not_larger(self) -> str | None:
+        """Why no size was tried that is larger than those of the program; None: one was."""
+        larger = next((each for each in self.further if each.grown is not None), None)
+        return larger.plan.blocked if larger is not None else self.not_grown
+
+    def of_code(self, before: Built, after: Built) -> list[Compared]:
+        """The captured launches that are compared of all that changed, and whose code lies in the
+        same code objects as the main launch's."""
+        changed, ours = self.changed(before, after), self.main.symbol
+        return [
+            each
+            for each in self.compared()
+            if each.grown is None
+            and each.launch.symbol in changed
+            and all(b.code_of(each.launch.symbol) is b.code_of(ours) for b in (before, after))
+        ]
 
     def _features(self, launch: Launch) -> frozenset[Feature]:
         return features(launch, self.kernels[launch.symbol])
@@ -154,6 +175,8 @@ class Family:
             parts.append(f"pointers at multiples of {min(known.alignment.values())} bytes")
         if missing := self.not_compared():
             parts.append("not compared: " + ", ".join(missing))
+        if why := self.not_larger():
+            parts.append(f"no larger sizes tried ({why})")
         return "; ".join(parts)
 
 
@@ -166,27 +189,51 @@ def make_family(
     opens: Opens,
     tell: Tell,
     debug: Debug = no_debug,
-    grown: Path | None = None,
+    grown: Path | str | None = None,
 ) -> Family:
     """Choose launches and capture them into `folder`, or take those an interrupted run left.
-    `grown`: a capture of the main launch with room for more."""
+    `grown`: a capture of the main launch with room for more, or why there is none."""
     own = base_name(main.symbol)
     kernels = {k.name: k for c in original.codes for k in c.kernels if base_name(k.name) == own}
     ours = tuple(each for each in recorded.all if each.symbol in kernels)
     seen = [features(each, kernels[each.symbol]) for each in (*ours, main)]
     chosen = [ours[at] for at in sample.choose(seen, [len(ours)])]
     failed = _capture(chosen, options, folder, tell) if chosen and not folder.exists() else {}
-    further = []
-    for path in sorted(folder.iterdir()) if folder.exists() else []:
+    captures = sorted(folder.iterdir()) if folder.exists() else []
+    further = comparisons(captures, main, opens, tell, debug)
+    if isinstance(grown, Path):
+        further.append(larger_sizes(grown, main, ours, kernels[main.symbol], opens, debug))
+    known = Launches(ours, recorded.complete)
+    why = grown if isinstance(grown, str) else None
+    return Family(kernels, known, main, tuple(further), failed, why)
+
+
+def comparisons(
+    captures: Sequence[Path], main: Launch, opens: Opens, tell: Tell, debug: Debug = no_debug
+) -> list[Compared]:
+    """What a candidate is compared on beside the main launch."""
+    found = []
+    for path in captures:
         with open_capture(path, tell=tell) as opened:
-            further.append(Compared(launch_of(opened), opens(path), debug))
-    crowded = most_crowded([each.launch for each in further], main)
-    further = [replace(each, orders=at in crowded) for at, each in enumerate(further)]
-    if grown is not None:
-        same = [each for each in (*ours, main) if each.symbol == main.symbol]
-        most = sample.most(same, kernels[main.symbol])
-        further.append(Compared(main, opens(grown), debug, grown=most))
-    return Family(kernels, Launches(ours, recorded.complete), main, tuple(further), failed)
+            found.append(Compared(launch_of(opened), path, opens(path), debug))
+    crowded = most_crowded([each.launch for each in found], main)
+    first = {each.launch.symbol: at for at, each in reversed([*enumerate(found)])}
+    others = {at for symbol, at in first.items() if symbol != main.symbol}
+    return [replace(each, orders=at in crowded, full=at in others) for at, each in enumerate(found)]
+
+
+def larger_sizes(
+    grown: Path,
+    main: Launch,
+    launches: Sequence[Launch],
+    kernel: Kernel,
+    opens: Opens,
+    debug: Debug = no_debug,
+) -> Compared:
+    """The main launch with sizes beyond those of all launches of its kernel."""
+    same = [each for each in (*launches, main) if each.symbol == main.symbol]
+    most = sample.most(same, kernel)
+    return Compared(main, grown, opens(grown), debug, grown=most)
 
 
 def most_crowded(launches: Sequence[Launch], main: Launch) -> set[int]:

@@ -30,12 +30,15 @@ _ALIGNED = 2 << 20
 _WRITTEN = (MANIFEST, DISPATCH, REGIONS, CODE_OBJECTS, KERNARG)
 
 
-def grow(capture: Capture, folder: Path) -> bool:
-    """Write it to a new folder; False: there is nothing to grow, or too much."""
+def grow(capture: Capture, folder: Path) -> str | None:
+    """Write it to a new folder; else why there is nothing to grow, or too much."""
     pointers = list(_pointers(capture))
     moved = {region.base: region for _, region in pointers}
-    if not moved or sum(region.size for region in moved.values()) > MOST_BYTES:
-        return False
+    if not moved:
+        return "no argument points to memory"
+    total = sum(region.size for region in moved.values())
+    if total > MOST_BYTES:
+        return f"its arguments point to {total >> 20} MiB, more than {MOST_BYTES >> 20}"
     at = max(region.base + region.size for region in capture.regions)
     places: dict[int, int] = {}
     larger: list[Region] = []
@@ -58,7 +61,7 @@ def grow(capture: Capture, folder: Path) -> bool:
         new = word - region.base + places[region.base]
         kernarg[offset : offset + 8] = new.to_bytes(8, "little")
     _write(capture, folder, larger, bytes(kernarg))
-    return True
+    return None
 
 
 def _pointers(capture: Capture) -> list[tuple[int, Region]]:

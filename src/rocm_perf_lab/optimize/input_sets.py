@@ -6,8 +6,9 @@ tried on the original first, which decides whether it is one.
 
 from __future__ import annotations
 
+import functools
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,6 +56,12 @@ class Subject:
         """Sizes that the launch names: its own, and whole numbers among its arguments."""
         scalars = [int(s.value) for s in self.layout.scalars if not s.type.floating]
         return (*self.layout.work_items, *scalars)
+
+    @property
+    def scalars(self) -> tuple[float, ...]:
+        """Floating-point arguments, those that are finite."""
+        found = [float(s.value) for s in self.layout.scalars if s.type.floating]
+        return tuple(value for value in found if np.isfinite(value))
 
 
 @dataclass(frozen=True)
@@ -133,13 +140,14 @@ def _drawn(
         floating = leaf.type.floating and looks_like(old, leaf.type)
         new = old
         if floating and inputs.floats is not None:
-            where = draws.Place(leaf.type, subject.strides)
+            where = draws.Place(leaf.type, subject.strides, subject.scalars)
             new = draws.drawn_floats(rng, old, inputs.floats, where)
         elif not floating and inputs.integers:
             mode = subject.modes.get((buffer.address, leaf.offset), "kept")
             if inputs.share < 1 and mode in draws.IN_ORDER:
                 continue  # some of an order are none
-            new = draws.drawn_integers(rng, old, mode, as_integer(leaf).type, leaf.boolean)
+            kind = as_integer(leaf).type
+            new = draws.drawn_integers(rng, old, mode, kind, leaf.boolean, subject.strides)
         if new is not old and inputs.share < 1:
             new = draws.mixed(rng, old, new, leaf.type.size, inputs.share)
         if floating and nudge is not None and leaf.type == nudge.kind:
@@ -180,15 +188,17 @@ def float_types(capture: Capture, subject: Subject) -> list[ElementType]:
     return sorted(found, key=lambda kind: kind.name)
 
 
-def float_arguments(layout: Layout) -> tuple[tuple[int, bytes], ...]:
+def float_arguments(
+    layout: Layout, other: Callable[[float], float] | None = None
+) -> tuple[tuple[int, bytes], ...]:
     """Every scalar of floating point, another value."""
-    rng = np.random.default_rng(len(layout.scalars))
-    found = []
-    for scalar in layout.scalars:
-        if scalar.type.floating:
-            other = np.array([draws.other_float(rng, float(scalar.value))])
-            found.append((scalar.offset, draws.encode(other, scalar.type).tobytes()))
-    return tuple(found)
+    if other is None:
+        other = functools.partial(draws.other_float, np.random.default_rng(len(layout.scalars)))
+    return tuple(
+        (s.offset, draws.encode(np.array([other(float(s.value))]), s.type).tobytes())
+        for s in layout.scalars
+        if s.type.floating
+    )
 
 
 def integer_arguments(capture: Capture, scalar: Argument) -> dict[str, tuple[int, bytes]]:
@@ -241,7 +251,9 @@ def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
             # the kernel past its work.
             own = integers and not draw.endswith("special values")
             stale = STALE[number % len(STALE)]
-            yield InputSet(draw, draw, own, stale, GUARD, scalars if number % 2 == 0 else ())
+            # Coarse values are to meet the arguments as they are.
+            given = scalars if number % 2 == 0 and draw != draws.COARSE else ()
+            yield InputSet(draw, draw, own, stale, GUARD, given)
     elif integers or scalars:
         for number, byte in enumerate(STALE[:3]):
             name = "another seed" if not number else f"seed {number + 1}"
@@ -250,6 +262,9 @@ def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
         # Nothing may be changed but what must not matter: stale memory and its surroundings.
         for byte in STALE:
             yield InputSet(f"captured, stale memory {byte:#04x}", None, False, byte, byte ^ 0xFF)
+    for name, (other, draw) in draws.SCALARS.items() if scalars else ():
+        given = float_arguments(subject.layout, other)
+        yield InputSet(name, draw if floats else None, False, POISON, GUARD, given)
     if floats or integers:
         # What knows the captured values by some of them has to see the others change.
         for name, share in (("a few values", 1 / 256), ("an eighth", 1 / 8)):
@@ -272,7 +287,11 @@ def of_grids(capture: Capture) -> list[InputSet]:
 
 
 def of_size(
-    capture: Capture, subject: Subject, name: str, chosen: Sequence[tuple[int, bytes]]
+    capture: Capture,
+    subject: Subject,
+    name: str,
+    chosen: Sequence[tuple[int, bytes]],
+    draw: str = "another seed",
 ) -> InputSet:
-    draw = "another seed" if float_types(capture, subject) else None
-    return InputSet(name, draw, False, POISON, GUARD, tuple(chosen), sizes=True)
+    floats = draw if float_types(capture, subject) else None
+    return InputSet(name, floats, False, POISON, GUARD, tuple(chosen), sizes=True)

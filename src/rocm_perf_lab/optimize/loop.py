@@ -17,7 +17,7 @@ from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError
 from rocm_perf_lab.optimize import baseline, find_source, measure, program_output
 from rocm_perf_lab.optimize.attempt import Attempt, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
-from rocm_perf_lab.optimize.claims import Claim, Samples, capture_of, keep_images
+from rocm_perf_lab.optimize.claims import Claim, Samples, capture_of, keep_images, kept_launch
 from rocm_perf_lab.optimize.context import build_context
 from rocm_perf_lab.optimize.further import further, withheld
 from rocm_perf_lab.optimize.layout import Debug, no_debug
@@ -30,7 +30,7 @@ from rocm_perf_lab.optimize.proposal import Context, Proposal, Proposer
 from rocm_perf_lab.optimize.record import kernel_outcome, measured_before, told
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.optimize.speed import measure_on
-from rocm_perf_lab.optimize.target import Target, make_target, ranked
+from rocm_perf_lab.optimize.target import NO_LARGER, Target, make_target, ranked
 from rocm_perf_lab.optimize.whole_program import WholeTime, whole_time
 from rocm_perf_lab.optimize.workspace import Workspace, digest
 from rocm_perf_lab.replay.launches import Launches
@@ -180,7 +180,9 @@ class Search:
             self.tell,
             self._debug,
         )
-        for note in target.plan.notes:
+        not_grown = target.family.not_grown
+        sizes = [NO_LARGER.format(not_grown)] if not_grown is not None else []
+        for note in (*target.plan.notes, *sizes):
             self._note(f"{kernel.kernel.name}: {note}")
         return target
 
@@ -394,6 +396,7 @@ class Search:
             )  # fmt: skip
             timing = session.timing
         hashes = keep_images(self.space.folder, target.number, before, after)
+        launches = target.family.of_code(work.original, best.built)
         self.claims.append(
             Claim(
                 number=target.number, kernel=target.name, symbol=target.symbol, rule=rule,
@@ -402,6 +405,8 @@ class Search:
                 samples_ns=Samples.taken(found), file=str(work.path), source=digest(best.source),
                 places=(str(work.original.program.parent), str(best.built.program.parent)),
                 before=hashes[0], after=hashes[1], capture=hashes[2],
+                launches=[kept_launch(each.folder) for each in launches],
+                compared=1 + sum(each.grown is None for each in target.family.compared()),
             )
         )  # fmt: skip
         return found

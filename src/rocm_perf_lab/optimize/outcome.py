@@ -24,6 +24,7 @@ class Left:
     written_bytes: int
     share: float  # of what is always written on the captured inputs
     finite: bool  # some floating-point result is, or there is none
+    all_finite: bool
 
 
 def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Left:
@@ -31,9 +32,11 @@ def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Lef
     free = [b for b in subject.layout.buffers if not b.const]
     seen = session.look([(b.address, b.size) for b in free], ORIGINAL)
     digest = hashlib.blake2b(digest_size=16)
-    total = due = kept = numbers = finite = 0
+    total = due = kept = numbers = finite = strange = 0
     for buffer, each in zip(free, seen, strict=True):
         mask = each.got != each.initial
+        changed, good = _floats(buffer, each, mask)
+        strange += changed - good
         for offset, size in subject.written.get(buffer.address, ()):
             part = slice(offset, offset + size)
             due += size
@@ -47,8 +50,9 @@ def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Lef
         numbers, finite = numbers + some, finite + good
     small = sum(b.size for b in free) <= MAX_KEPT_BYTES
     share = 1 - kept / due if due else 1.0
+    some_finite = not numbers or finite > 0
     return Left(
-        tuple(seen) if small else (), digest.hexdigest(), total, share, not numbers or finite > 0
+        tuple(seen) if small else (), digest.hexdigest(), total, share, some_finite, not strange
     )
 
 

@@ -164,9 +164,11 @@ class _Maker:
         left, why = self._try(0, subject, inputs, brisk)
         if why or left is None:
             return why
+        if inputs.floats == draws.EXTREMES and not left.all_finite:
+            return "something overflows"
         if not left.finite:
             return "every result is infinite or not a number"
-        if left.share < (0.01 if inputs.sizes else ENOUGH):
+        if not inputs.sizes and left.share < ENOUGH:
             return "the original writes next to nothing on it"
         self.left[inputs.name] = left
         return None
@@ -176,7 +178,7 @@ class _Maker:
             why = self._stands(subject, inputs)
             if why is None:
                 yield inputs
-            elif inputs.name != draws.MANY_SPECIAL:  # of which sums and products are all NaN
+            elif inputs.name not in (draws.MANY_SPECIAL, draws.EXTREMES):  # sums are rarely numbers
                 self.left_out[inputs.name] = why
 
     def _sets(self, subject: Subject) -> list[InputSet]:
@@ -304,20 +306,31 @@ class _Maker:
             inputs = self._of_size(subject, name, together)
             if any(inputs.arguments == other.arguments for other in found):
                 continue
-            if self._stands(subject, inputs) is None:
+            if whole_set := self._stands(subject, inputs) is None:
                 found.append(inputs)
-            else:
+            if not whole_set or name in draws.TINY:
                 found += [
                     self._of_size(subject, f"{name}, argument at {at}", [(at, data)])
                     for at, data in together[:3]
                 ]
-        return found
+        # Of next to none, one that is not finite is all there is.
+        strange = [
+            self._of_size(subject, f"{s.name}, {draw}", s.arguments, draw)
+            for s in found
+            for draw in (draws.MANY_SPECIAL, draws.EXTREMES)
+            if s.name.partition(",")[0] in draws.TINY and s.floats is not None
+        ]
+        return [*found, *(s for s in strange if self._stands(subject, s, brisk=True) is None)]
 
     def _of_size(
-        self, subject: Subject, name: str, changes: Sequence[tuple[int, bytes]]
+        self,
+        subject: Subject,
+        name: str,
+        changes: Sequence[tuple[int, bytes]],
+        draw: str = "another seed",
     ) -> InputSet:
         # The session, and its capture with it, is another one after the original failed in it.
-        return input_sets.of_size(self.trial(0).session.capture, subject, name, changes)
+        return input_sets.of_size(self.trial(0).session.capture, subject, name, changes, draw)
 
     # ---- orders
 

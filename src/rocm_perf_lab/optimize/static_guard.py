@@ -38,6 +38,15 @@ LineOf = Callable[[int], int]
 MAX_UNROLL = 64
 RESTRICT = frozenset({"__restrict__", "__restrict"})
 RESERVED = re.compile(r"__|_[A-Z]")
+# Order and scope of memory between workgroups; and of these what makes one wait for the other.
+ORDERED = re.compile(
+    r"__threadfence(_system)?|__builtin_amdgcn_fence|__(scoped_)?atomic_\w+|__hip_atomic_\w+"
+    r"|__ATOMIC_\w+|__HIP_MEMORY_SCOPE_\w+|memory_order\w*"
+)
+FENCES = re.compile(
+    r"__threadfence(_system)?|__builtin_amdgcn_fence|__atomic_thread_fence"
+    r"|__ATOMIC_(?!RELAXED)\w+|memory_order_(?!relaxed)\w+"
+)
 FORBIDDEN = {
     "asm": "inline assembly",
     "goto": "a goto",
@@ -181,6 +190,7 @@ def check_text(context: Context, source: str) -> Iterator[Finding]:
     yield from _head_policy(context, head, new[:split])
     yield from _directives(old_body, new_body, line_of)
     yield from _words(old_body, new_body, line_of)
+    yield from _ordering(old_body, new_body, line_of)
     if context.policy == "unroll":
         yield from _only_loops(old_body, new_body, line_of)
 
@@ -355,6 +365,22 @@ def _words(old: Sequence[Token], new: Sequence[Token], line_of: LineOf) -> Itera
         elif text == "##" or (text == "#" and token.kind == "punctuation"):
             yield Finding("directives", "a # inside the body", line)
     yield from _attributes(new, line_of)
+
+
+def _ordering(old: Sequence[Token], new: Sequence[Token], line_of: LineOf) -> Iterator[Finding]:
+    """What one workgroup tells another within a launch. Nothing here runs on memory as loosely
+    ordered as a GPU's, so no run could show that it is told too early: words of order and scope
+    stay in their sequence, and from the first fence on everything stays."""
+    said = [[t.text for t in side if ORDERED.fullmatch(t.text)] for side in (old, new)]
+    if said[0] != said[1]:
+        yield Finding("ordering", "memory is ordered in another way, or for others, than before")
+    first = next((i for i, t in enumerate(old) if FENCES.fullmatch(t.text)), None)
+    if first is None:
+        return
+    kept = _words_of(old[first:])
+    if _words_of(new)[-len(kept) :] != kept:
+        message = f"something differs behind the first {old[first].text}"
+        yield Finding("ordering", message, line_of(new[-1].offset))
 
 
 def _static_shared(found: Sequence[Token], at: int) -> bool:

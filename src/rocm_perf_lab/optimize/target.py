@@ -31,6 +31,7 @@ from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 REPLAY_LIMIT_S = 600.0
 LEAST_SCORE = 0.02  # of the critical path: a kernel with less cannot matter to the whole
 EXCHANGE, REPLAY = "exchange", "replay"  # folders in the work folder
+NO_LARGER = "sizes larger than the program's are not tried: {}"
 Tell = Callable[[str], None]
 
 
@@ -72,6 +73,8 @@ class Target:
         ]
         missing = family.not_compared()
         left = [f"launches seen but not compared: {', '.join(missing)}"] if missing else []
+        if why := family.not_larger():
+            left.append(NO_LARGER.format(why))
         return [*self.plan.notes, *blocked, *left]
 
 
@@ -113,6 +116,7 @@ def open_confined(
         device=device,
         verify=False,  # hashed when the target was made
         timeout_s=REPLAY_LIMIT_S,
+        exact_bounds=interleaving is not None,
         confinement=_Confined(inside, interleaving),
     )
 
@@ -207,10 +211,10 @@ def _reopened(folder: Path, tell: Tell) -> Capture | None:
         return None
 
 
-def _grown(capture: Capture, folder: Path) -> Path | None:
+def _grown(capture: Capture, folder: Path) -> Path | str:
     if folder.exists():
         shutil.rmtree(folder)  # of a run that was interrupted, perhaps while it was written
-    return folder if grow(capture, folder) else None
+    return grow(capture, folder) or folder
 
 
 def _static_lds(capture: Capture) -> int:

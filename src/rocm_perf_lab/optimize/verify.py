@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from rocm_perf_lab import scratch
+from rocm_perf_lab.codeobject.kernels import read_code_object
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import ledger as ledger_file
 from rocm_perf_lab.optimize.attempt import finite
 from rocm_perf_lab.optimize.bundle import is_bundle, members, unpacked
-from rocm_perf_lab.optimize.claims import Checked, Claim, capture_of, check_claim, read_images
+from rocm_perf_lab.optimize.claims import (
+    Checked,
+    Claim,
+    capture_of,
+    check_claim,
+    launch_folders,
+    read_images,
+)
 from rocm_perf_lab.optimize.claims import Verdict as ClaimVerdict
+from rocm_perf_lab.optimize.family import Compared, comparisons, larger_sizes
+from rocm_perf_lab.optimize.grown import grow
+from rocm_perf_lab.optimize.kernel_source import base_name
 from rocm_perf_lab.optimize.rebuild import rebuild
 from rocm_perf_lab.optimize.sandbox import Sandbox, confined
 from rocm_perf_lab.optimize.story import Story, check_story
 from rocm_perf_lab.optimize.target import open_confined
 from rocm_perf_lab.optimize.workspace import LEDGER, digest, newest_ledger
 from rocm_perf_lab.replay.format import open_capture
+from rocm_perf_lab.replay.launches import Launch, launch_of
+from rocm_perf_lab.replay.session import ReplaySession
 
 Tell = Callable[[str], None]
 Verdict = Literal[ClaimVerdict, "unbroken"]
@@ -70,6 +83,8 @@ class Verified:
             claimed = f"claimed {each.claim.speedup:.3f}x ({each.claim.timing})"
             seen = f", here {each.speedup:.3f}x" if each.speedup is not None else ""
             found += [f"{each.claim.kernel}: {each.verdict}", f"  {claimed}{seen}: {each.reason}"]
+            if each.again:
+                found.append(f"  {_repeated(each)}")
         where = f" on {self.device}" if self.device else ""
         modelled = " (modelled, not measured: hardware has the last word)"
         note = modelled if self.timing == "modelled" else ""
@@ -90,11 +105,22 @@ class Verified:
                     "verdict": each.verdict,
                     "reason": each.reason,
                     "speedup_here": each.speedup,
+                    "compared_again": list(each.again),
                     "confidence_interval": finite(each.gate.interval) if each.gate else None,
                 }
                 for each in self.checked
             ],
         }
+
+
+def _repeated(checked: Checked) -> str:
+    """What of the run's comparisons was made again here, and that the rest was not."""
+    held = 1 + len(checked.claim.launches)
+    larger = ", and one with larger sizes" if len(checked.again) > held else ""
+    return (
+        f"results compared again on {held} of the {checked.claim.compared} launches the run "
+        f"compared{larger}; the program's own output is not in a bundle"
+    )
 
 
 def verify_claims(found: Found, device: str, tell: Tell) -> Verified:
@@ -114,12 +140,15 @@ def verify_claims(found: Found, device: str, tell: Tell) -> Verified:
         return Verified("unbroken", NOTHING, len(read.entries), read.head, None, None)
     kind = confined("a stranger's code is not run without one")
     checked, timing, name = [], None, None
-    with scratch.folder("rocm-perf-verify-") as work:
+    with scratch.folder("rocm-perf-verify-") as work, scratch.folder("rocm-perf-larger-") as room:
         for claim in claims:
             tell(f"checking {claim.kernel}")
             images = read_images(folder, claim)
             capture = capture_of(folder, claim.number).resolve()
-            _check_capture(capture, claim, images[0], tell)
+            main, code = _checked_capture(capture, claim, images[0], tell), images[0]
+            launches = [each.resolve() for each in launch_folders(folder, claim)]
+            for each in launches:
+                _checked_capture(each, claim, code, tell)
             box = Sandbox(kind, Path(work), (capture,))
             tell(f"compiling {claim.kernel} again")
             built = rebuild(claim, story.start, images, texts, box)
@@ -129,7 +158,8 @@ def verify_claims(found: Found, device: str, tell: Tell) -> Verified:
             opening = functools.partial(open_confined, capture, device, box)
             with opening() as session:
                 timing, name = session.timing, session.device.name
-            one = check_claim(claim, *images, opening)
+            further = _further(capture, launches, main, device, box, room, tell)
+            one = check_claim(claim, *images, opening, further)
             if built.unchecked and one.verdict == "confirmed":
                 one = replace(one, verdict="unchecked", reason=f"{NOT_COMPILED}: {built.unchecked}")
             checked.append(one)
@@ -158,13 +188,46 @@ def _text(folder: Path, name: str) -> str:
     return text
 
 
-def _check_capture(folder: Path, claim: Claim, before: bytes, tell: Tell) -> None:
-    """The capture is whole, of the claim's kernel, and of the code it says was there before."""
+def _checked_capture(folder: Path, claim: Claim, before: bytes, tell: Tell) -> Launch:
+    """The capture is whole, of the claim's kernel (of those beside the main one: of an instance of
+    its template), and of the code it says was there before."""
+    main = folder.name == capture_of(folder.parent, claim.number).name
     with open_capture(folder, tell=tell) as opened:
-        if opened.dispatch.kernel.symbol != claim.symbol:
+        symbol = opened.dispatch.kernel.symbol
+        same = symbol == claim.symbol if main else base_name(symbol) == base_name(claim.symbol)
+        if not same:
             raise BadInput(f"the capture is not of {claim.symbol[:200]}")
         if not opened.kernel_hsaco() == opened.code_object(opened.dispatch.code_object) == before:
             raise BadInput("before.hsaco is not the code that was captured")
+        return launch_of(opened)
+
+
+def _further(
+    capture: Path,
+    launches: Sequence[Path],
+    main: Launch,
+    device: str,
+    box: Sandbox,
+    room: Path,
+    tell: Tell,
+) -> list[Compared]:
+    """The launches beside the main one, and the main one with larger sizes where that can be, for
+    which a capture is written to `room`: nothing confined can write there."""
+
+    def opens(path: Path) -> Callable[[int], ReplaySession]:
+        seeing = replace(box, readable=(*box.readable, path))
+        return lambda seed: open_confined(path, device, seeing, seed)
+
+    found = comparisons(launches, main, opens, tell)
+    grown = room.resolve() / capture.name
+    with open_capture(capture, tell=tell) as opened:
+        code = read_code_object(opened.kernel_hsaco())
+        why_not = grow(opened, grown)
+    kernel = next(k for k in code.kernels if k.name == main.symbol)
+    if why_not is None:
+        seen = [each.launch for each in found]
+        found.append(larger_sizes(grown, main, seen, kernel, opens))
+    return found
 
 
 def _nothing_else(folder: Path, story: Story) -> None:

@@ -129,6 +129,7 @@ _CALLS: dict[str, tuple[Any, ...]] = {
     "hsa_amd_vmem_map": (_POINTER, _SIZE, _SIZE, Handle, _U64),
     "hsa_amd_vmem_unmap": (_POINTER, _SIZE),
     "hsa_amd_vmem_set_access": (_POINTER, _SIZE, _POINTER, _SIZE),
+    "hsa_rocm_perf_vmem_pieces": (_POINTER, _POINTER, _SIZE),  # the virtual GPU's alone
     "hsa_code_object_reader_create_from_memory": (_POINTER, _SIZE, _POINTER),
     "hsa_code_object_reader_destroy": (Handle,),
     "hsa_executable_create_alt": (_U32, _U32, c.c_char_p, _POINTER),
@@ -177,6 +178,7 @@ class Hsa:
         library = c.CDLL(path)
         self._status_text = library.hsa_status_string
         self._status_text.argtypes = (c.c_int, c.POINTER(c.c_char_p))
+        self.virtual = hasattr(library, "hsa_rocm_perf_vmem_pieces")
         self._calls: dict[str, Callable[..., Any]] = {}
         for name, types in _CALLS.items():
             self._calls[name] = self._checked(library, name, types)

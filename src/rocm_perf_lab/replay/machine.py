@@ -64,6 +64,7 @@ class Machine:
         holding: Holding,
         *,
         translate_memory: bool = False,
+        exact_bounds: bool = False,
         tell: Tell = lambda _: None,
     ) -> None:
         self.capture, self.spans, self.tell = capture, spans, tell
@@ -74,6 +75,8 @@ class Machine:
         try:
             for span in spans:
                 self.memory.map(span, holding)
+            if exact_bounds:
+                self.memory.narrow([(region.base, region.size) for region in capture.regions])
             self._load(translate_memory)
         except BaseException:
             self.memory.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes as c
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +92,17 @@ class DeviceMemory:
             hsa.amd_vmem_set_access(span.base, size, c.byref(access), 1)
         except h.HsaError as error:
             raise MapFailed(span, error) from None
+
+    def narrow(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Of what is mapped let kernels see these (base, size) only, and fault on the rest of their
+        pages. Where the GPU is a virtual one; others have pages."""
+        if not self.hsa.virtual:
+            return
+        pieces = sorted((base, base + size) for base, size in ranges if size)
+        for span, _ in self._mapped:
+            inside = [end for piece in pieces if span.base <= piece[0] < span.end for end in piece]
+            words = (c.c_uint64 * len(inside))(*inside)
+            self.hsa.rocm_perf_vmem_pieces(span.base, words, len(inside) // 2)
 
     def close(self) -> None:
         """Give everything back; what fails here has nobody left to care."""

@@ -195,10 +195,13 @@ class ReplaySession:
         translate_pointers: bool = False,
         timeout_s: float | None = None,
         timed: bool = True,
+        exact_bounds: bool = False,
         confinement: Confinement | None = None,
         tell: Tell = lambda _: None,
     ) -> None:
-        """`timed` False: only what comes out is wanted, and no model of the time is run."""
+        """`timed` False: only what comes out is wanted, and no model of the time is run.
+        `exact_bounds`: on a virtual GPU a kernel fails that leaves the captured memory, where it
+        would else see the rest of its pages."""
         self._shared = confinement.work if confinement else None
         self.capture = open_capture(capture, verify=verify, tell=tell)
         try:
@@ -227,6 +230,8 @@ class ReplaySession:
                 capture=str(self.capture.folder.resolve()),
                 library=discover.hsa_library(self.device),
                 translate_memory=translate_pointers,
+                # What ran on hardware may have read its pages to the end.
+                exact_bounds=exact_bounds and self.capture.manifest.device.kind == "virtual",
             )
         except BaseException:
             self.close()

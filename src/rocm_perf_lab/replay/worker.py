@@ -88,7 +88,9 @@ class _Server:
         except Exception as error:
             return _error("internal", f"{type(error).__name__}: {error}")
 
-    def _do_open(self, capture: str, library: str, translate_memory: bool) -> dict[str, Any]:
+    def _do_open(
+        self, capture: str, library: str, translate_memory: bool, exact_bounds: bool
+    ) -> dict[str, Any]:
         from pathlib import Path
 
         from rocm_perf_lab.replay.format import open_capture
@@ -101,6 +103,7 @@ class _Server:
             self._spans,
             self._holding,
             translate_memory=translate_memory,
+            exact_bounds=exact_bounds,
             tell=self._line.tell,
         )
         return {"isa": self.machine.gpu.isa, "notes": self.machine.notes}
