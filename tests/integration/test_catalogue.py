@@ -14,10 +14,11 @@ from support.catalogue import HOSTILE, TARGET, entries
 from support.cli import rocm_perf
 from support.hip_build import REPOSITORY, need_virtual_gpu
 from support.mutated_programs import PROGRAMS, chosen, tally
-from support.proposal_runs import honest, judged
+from support.proposal_runs import honest, judged, other_honest
 from support.wrong_kernels import STAGES, WrongKernel, wrong_kernels
 
 WRONG = wrong_kernels()
+OTHER_HONEST = other_honest()
 # What the catalogue calls static is refused before anything is compiled.
 EARLY = {"static": {"static_guard"}, "syntax": {"compile"}}
 LATE = {
@@ -62,6 +63,15 @@ def test_a_kernel_that_does_nothing_is_refused_where_its_output_is_there_already
 def test_every_wrong_kernel_is_refused(program: str, tmp_path: Path) -> None:
     need_virtual_gpu()
     refused(program, WRONG[program], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHER_HONEST)
+def test_an_honest_kernel_of_another_kind_is_accepted(name: str, tmp_path: Path) -> None:
+    need_virtual_gpu()
+    program, offer, wanted = OTHER_HONEST[name]
+    (fate,) = judged(program, [offer], tmp_path)
+    assert fate.stage == wanted, f"{fate.stage}: {fate.reason}"
 
 
 @pytest.mark.slow

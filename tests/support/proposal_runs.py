@@ -14,6 +14,11 @@ from pathlib import Path
 
 from support.cli import rocm_perf
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 PROPOSER = Path(__file__).with_name("prepared_proposer.py").resolve()
 PROGRAMS = Path(__file__).parents[1] / "catalogue" / "programs"
 # What a run may take: the machine may be a busy one, and each proposal is compiled twice.
@@ -44,6 +49,19 @@ class Fate:
 def honest(program: str) -> Offer:
     """The faster kernel beside the program, which does the same."""
     return Offer("honest", (PROGRAMS / f"{program}.fast").read_text("utf-8").strip())
+
+
+def other_honest() -> dict[str, tuple[str, Offer, str]]:
+    """By name: the program, another kernel that does the same faster, and what becomes of it."""
+    table = tomllib.loads(PROGRAMS.with_name("faster.toml").read_text("utf-8"))["kernel"]
+    return {
+        raw["name"]: (
+            raw["program"],
+            Offer(raw["name"], raw["text"].strip()),
+            raw.get("refused", "accepted"),
+        )
+        for raw in table
+    }
 
 
 def judged(program: str, offers: Sequence[Offer], folder: Path) -> Iterator[Fate]:

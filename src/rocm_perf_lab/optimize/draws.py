@@ -304,7 +304,8 @@ def _divided_alike(value: int) -> int:
     return max(step, value * 3 // 4 // step * step)
 
 
-TINY = {"sizes of nought": 0, "sizes of one": 1, "sizes of three": 3}
+ONE = "sizes of one"
+TINY = {"sizes of nought": 0, ONE: 1, "sizes of three": 3}
 
 
 def smaller(value: int, workgroup: int) -> dict[str, int]:

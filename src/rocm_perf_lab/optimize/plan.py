@@ -22,9 +22,10 @@ from rocm_perf_lab.replay.session import ORIGINAL
 
 LEAST_FURTHER_SETS = 3
 MAX_COLUMNS, MAX_SCALARS = 16, 8  # tried one by one
-# Sets of a launch beside the main one: as captured, poisoned, one other; and one of captured values
-# and others, where there is one.
+# Sets of a launch beside the main one: as captured, poisoned, one other; one of captured values and
+# others, where there is one; and those on which its own arguments may decide.
 BRIEF = 3
+TURNING = ("special values", draws.COARSE)
 ENOUGH = 0.5  # of what is always written, for a set to be one
 # Seeds of ROCM_PERF_VIRTUAL_WAVES; a GPU interleaves as it likes, and there repeating has to do.
 INTERLEAVINGS = (1, 6)
@@ -126,7 +127,8 @@ class _Maker:
         every = self._sets(subject)
         if brief:
             part = [s for s in every if s.share < 1]
-            sets = [*self._usable(subject, [*every[:BRIEF], *part[:1]])]
+            turning = [s for s in every[BRIEF:] if s.name in TURNING]
+            sets = [*self._usable(subject, [*every[:BRIEF], *part[:1], *turning])]
         else:
             sets = [*self._usable(subject, every)]
             sets += self._grids(subject)
@@ -308,17 +310,17 @@ class _Maker:
                 continue
             if whole_set := self._stands(subject, inputs) is None:
                 found.append(inputs)
-            if not whole_set or name in draws.TINY:
+            if not whole_set or (name in draws.TINY and len(together) > 1):
                 found += [
                     self._of_size(subject, f"{name}, argument at {at}", [(at, data)])
                     for at, data in together[:3]
                 ]
-        # Of next to none, one that is not finite is all there is.
+        # Where there is one only, its kind is all that matters.
         strange = [
             self._of_size(subject, f"{s.name}, {draw}", s.arguments, draw)
             for s in found
             for draw in (draws.MANY_SPECIAL, draws.EXTREMES)
-            if s.name.partition(",")[0] in draws.TINY and s.floats is not None
+            if s.name.partition(",")[0] == draws.ONE and s.floats is not None
         ]
         return [*found, *(s for s in strange if self._stands(subject, s, brisk=True) is None)]
 
