@@ -304,8 +304,8 @@ def _divided_alike(value: int) -> int:
     return max(step, value * 3 // 4 // step * step)
 
 
-ONE = "sizes of one"
-TINY = {"sizes of nought": 0, ONE: 1, "sizes of three": 3}
+ALONE = {"sizes of one": 1, "sizes of three": 3}  # also of one argument alone
+TINY = {"sizes of nought": 0, **ALONE}
 
 
 def smaller(value: int, workgroup: int) -> dict[str, int]:

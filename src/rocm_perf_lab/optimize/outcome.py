@@ -25,6 +25,7 @@ class Left:
     share: float  # of what is always written on the captured inputs
     finite: bool  # some floating-point result is, or there is none
     all_finite: bool
+    all_nan: bool  # there are some, and none is a number
 
 
 def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Left:
@@ -32,10 +33,10 @@ def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Lef
     free = [b for b in subject.layout.buffers if not b.const]
     seen = session.look([(b.address, b.size) for b in free], ORIGINAL)
     digest = hashlib.blake2b(digest_size=16)
-    total = due = kept = numbers = finite = strange = 0
+    total = due = kept = numbers = finite = nan = strange = 0
     for buffer, each in zip(free, seen, strict=True):
         mask = each.got != each.initial
-        changed, good = _floats(buffer, each, mask)
+        changed, good, _ = _floats(buffer, each, mask)
         strange += changed - good
         for offset, size in subject.written.get(buffer.address, ()):
             part = slice(offset, offset + size)
@@ -46,19 +47,25 @@ def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Lef
         total += int(mask.sum())
         digest.update(np.packbits(mask).tobytes())
         digest.update(each.got[mask].tobytes())
-        some, good = _floats(buffer, each, mask)
-        numbers, finite = numbers + some, finite + good
+        some, good, bad = _floats(buffer, each, mask)
+        numbers, finite, nan = numbers + some, finite + good, nan + bad
     small = sum(b.size for b in free) <= MAX_KEPT_BYTES
     share = 1 - kept / due if due else 1.0
-    some_finite = not numbers or finite > 0
     return Left(
-        tuple(seen) if small else (), digest.hexdigest(), total, share, some_finite, not strange
+        tuple(seen) if small else (),
+        digest.hexdigest(),
+        total,
+        share,
+        finite=not numbers or finite > 0,
+        all_finite=not strange,
+        all_nan=0 < numbers == nan,
     )
 
 
-def _floats(buffer: Buffer, seen: Seen, mask: Mask) -> tuple[int, int]:
-    """How many floating-point numbers were written, and how many of them are finite."""
-    some = good = 0
+def _floats(buffer: Buffer, seen: Seen, mask: Mask) -> tuple[int, int, int]:
+    """How many floating-point numbers were written, how many of them are finite, and how many are
+    not a number."""
+    some = good = bad = 0
     for leaf in buffer.leaves:
         if not leaf.type.floating:
             continue
@@ -66,7 +73,8 @@ def _floats(buffer: Buffer, seen: Seen, mask: Mask) -> tuple[int, int]:
         numbers = values(column(seen.got, buffer, leaf), leaf.type)[written]
         some += len(numbers)
         good += int(np.isfinite(numbers).sum())
-    return some, good
+        bad += int(np.isnan(numbers).sum())
+    return some, good, bad
 
 
 def against(before: Left, now: Left) -> Sequence[Seen] | None:

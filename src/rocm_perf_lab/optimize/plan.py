@@ -168,7 +168,9 @@ class _Maker:
             return why
         if inputs.floats == draws.EXTREMES and not left.all_finite:
             return "something overflows"
-        if not left.finite:
+        # Infinities that come of infinities are the same in any order of a sum; not those that come
+        # of large numbers.
+        if left.all_nan if inputs.floats == draws.MANY_SPECIAL else not left.finite:
             return "every result is infinite or not a number"
         if not inputs.sizes and left.share < ENOUGH:
             return "the original writes next to nothing on it"
@@ -310,17 +312,17 @@ class _Maker:
                 continue
             if whole_set := self._stands(subject, inputs) is None:
                 found.append(inputs)
-            if not whole_set or (name in draws.TINY and len(together) > 1):
+            if not whole_set or (name in draws.ALONE and len(together) > 1):
                 found += [
                     self._of_size(subject, f"{name}, argument at {at}", [(at, data)])
                     for at, data in together[:3]
                 ]
-        # Where there is one only, its kind is all that matters.
+        # Where there are one or three only, their kind is all that matters.
         strange = [
             self._of_size(subject, f"{s.name}, {draw}", s.arguments, draw)
             for s in found
             for draw in (draws.MANY_SPECIAL, draws.EXTREMES)
-            if s.name.partition(",")[0] == draws.ONE and s.floats is not None
+            if s.name.partition(",")[0] in draws.ALONE and s.floats is not None
         ]
         return [*found, *(s for s in strange if self._stands(subject, s, brisk=True) is None)]
 
