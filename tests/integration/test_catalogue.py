@@ -44,7 +44,9 @@ def refused(program: str, kernels: list[WrongKernel], folder: Path) -> None:
         if (fate := fates[k.offer.title]).stage not in STAGES[k.stage]
     ]
     assert not wrong, "\n".join(wrong)
-    # So that a refusal above is the kernel's fault and not the program's.
+    # So that a refusal above is the kernel's fault and not the program's. Reading needs none.
+    if all(k.stage == "static" for k in kernels):
+        return
     assert fates[right.title].accepted, fates[right.title].reason
 
 
