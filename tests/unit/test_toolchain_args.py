@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.device.toolchain import Toolchain, scheduling_options
 from rocm_perf_lab.device.toolchain_args import Input, parse
 from rocm_perf_lab.errors import UsageError
 
@@ -109,3 +110,18 @@ def test_response_files_that_name_themselves_end(tmp_path: Path) -> None:
     file.write_text(f"@{file}")
     with pytest.raises(UsageError, match="too deep"):
         parse([f"@{file}"])
+
+
+def _clang(version: str) -> Toolchain:
+    return Toolchain("clang", ("clang",), ("ld.lld",), ("clang++",), version)
+
+
+def test_a_clang_that_waits_for_each_load_is_told_to_have_them_in_flight_together() -> None:
+    options = scheduling_options(_clang("clang version 22.1.8 (ziglang)"), ("-O3",))
+    assert "-amdgpu-schedule-relaxed-occupancy=true" in options
+    assert scheduling_options(_clang("Debian clang version 19.1.7"), ("-O3",)) == ()
+
+
+def test_scheduling_options_of_the_user_s_own_stand_alone() -> None:
+    given = ("-mllvm", "-amdgpu-membound-threshold=50")
+    assert scheduling_options(_clang("clang version 22.1.8"), given) == ()

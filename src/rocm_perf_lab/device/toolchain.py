@@ -26,6 +26,11 @@ HOST_TARGET = "x86_64-linux-gnu"
 DEFAULT_ARCH = "gfx942"
 OLDEST_CLANG = 17
 SHIM_MARK = "rocm-perf hipcc shim"
+# From clang 22 on loads of a wave are waited for one by one where that leaves registers for more
+# waves; older ones, which AMD's compilers were built from, have them in flight together. So a
+# kernel of which memory accesses are a quarter may go down to four waves a SIMD for it.
+SERIAL_LOADS_SINCE = 22
+LOADS_TOGETHER = ("-amdgpu-schedule-relaxed-occupancy=true", "-amdgpu-membound-threshold=25")
 
 INSTALL_HINT = (
     "install clang 17 or newer with lld (Debian, Ubuntu: apt install clang lld), "
@@ -232,6 +237,15 @@ def _output(command: Sequence[str]) -> str:
 
 
 # ---- the device library
+
+
+def scheduling_options(toolchain: Toolchain, given: Sequence[str]) -> tuple[str, ...]:
+    """LLVM's options for device code. None where the user has one: given twice is an error."""
+    version = re.search(r"clang version (\d+)", toolchain.version)
+    if version is None or int(version[1]) < SERIAL_LOADS_SINCE:
+        return ()
+    names = [option.partition("=")[0] for option in LOADS_TOGETHER]
+    return () if any(name in word for name in names for word in given) else LOADS_TOGETHER
 
 
 def device_flags(arch: str) -> list[str]:

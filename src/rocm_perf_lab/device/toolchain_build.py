@@ -27,6 +27,7 @@ from rocm_perf_lab.device.toolchain import (
     header_flags,
     include_dir,
     runtime_library_dir,
+    scheduling_options,
 )
 from rocm_perf_lab.device.toolchain_args import Command, Input
 from rocm_perf_lab.errors import BadInput, MissingTool, UsageError
@@ -95,8 +96,13 @@ class Build:
         if not self.command.rdc:
             for library in device_libraries(self.toolchain, arch, self.command.device_lib):
                 words += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(library)]
+        words += [word for option in self.scheduling() for word in ("-mllvm", option)]
         words += self.unit_flags(source)
         return [*words, *what, source, "-o", out]
+
+    def scheduling(self) -> tuple[str, ...]:
+        given = (*self.command.compile_flags, *self.command.device_flags)
+        return scheduling_options(self.toolchain, given)
 
     def code_object(self, source: Input, arch: str, stem: str) -> Path:
         """One source for one architecture: object, then a linked code object."""

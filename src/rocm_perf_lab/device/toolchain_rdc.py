@@ -86,6 +86,7 @@ def _link_arch(build: Build, arch: str, parts: list[Path]) -> bytes:
             *build.toolchain.lld,
             *("-m", "elf64_amdgpu", "--no-undefined", "-shared", f"-plugin-opt=mcpu={cpu}"),
             *("-plugin-opt=O3", "--lto-CGO3", "-plugin-opt=-amdgpu-internalize-symbols"),
+            *(f"-plugin-opt={option}" for option in build.scheduling()),
             *("-o", str(out), *map(str, parts)),
             # AMD's functions are named as ours are: the first that is found counts.
             *("-z", "muldefs", "--start-lib", *map(str, libraries), "--end-lib"),
