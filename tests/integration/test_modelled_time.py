@@ -124,6 +124,14 @@ def test_the_first_access_to_a_page_waits_for_its_address(built: Path) -> None:
     assert told["page_second"] == pytest.approx(told["page_third"], rel=0.05)
 
 
+def test_an_l2_keeps_lines_until_another_xcd_writes_them(built: Path) -> None:
+    told = {name: value for name, (value,) in modelled(built / "modelled_caches").items()}
+    parameters = by_device()["virtual:mi300x"]
+    beyond = (parameters["mall_latency"]["value"] - parameters["l2_latency"]["value"]) / 2.1
+    assert told["line_again"] == pytest.approx(told["line_written_again"], rel=0.02)
+    assert told["line_written"] - told["line_again"] == pytest.approx(beyond, rel=0.1)
+
+
 def host_memory(built: Path, device: str, xnack: str) -> dict[str, float]:
     told = modelled(built / "modelled_host_memory", device=device, xnack=xnack)
     return {name: microseconds for name, (microseconds,) in told.items()}

@@ -44,13 +44,18 @@ class TagCache {
     }
     return {uint32_t(from + oldest), false};
   }
-  // When it was last used, 0 where it is not there; changes nothing.
-  uint32_t last_use(uint32_t set, uint32_t line) const {
+  // Where the line is, or kNone; changes nothing.
+  uint32_t place_of(uint32_t set, uint32_t line) const {
     const size_t from = size_t(set) * ways_;
     const uint32_t* tags = &tags_[from];
     uint32_t at = kNone;
     for (uint32_t w = 0; w < filled_[set]; ++w) at = tags[w] == line ? w : at;
-    return at == kNone ? 0 : used_[from + at];
+    return at == kNone ? kNone : uint32_t(from + at);
+  }
+  // When it was last used, 0 where it is not there; changes nothing.
+  uint32_t last_use(uint32_t set, uint32_t line) const {
+    const uint32_t at = place_of(set, line);
+    return at == kNone ? 0 : used_[at];
   }
   void place(uint32_t at, uint32_t line) {
     if (tags_[at] == kNone && filled_[at / ways_]++ == 0) touched_.push_back(at / ways_);

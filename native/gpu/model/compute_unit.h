@@ -147,10 +147,11 @@ class ComputeUnit {
   Issue lds_access(const Step& step);
   Issue branch(const Step& step);
   uint64_t vector_memory(SimWave& wave, const StaticInst& s, const MemHeader& header, uint64_t issue);
-  // All bits count, or rows a power of two apart would share one of four sets.
+  // All bits count, or rows a power of two apart would share one of four sets; and lines that follow one another
+  // fill the sets evenly.
   uint32_t l1_set(uint32_t tag) const {
-    tag = (tag ^ tag >> 15) * 0x85ebca6bu;
-    return (tag ^ tag >> 16) & (l1_.sets() - 1);
+    for (uint32_t shift = 16; shift && 1u << shift >= l1_.sets(); shift /= 2) tag ^= tag >> shift;
+    return tag & (l1_.sets() - 1);
   }
   uint64_t wait(SimWave& wave, const StaticInst& s, uint64_t now);
   uint64_t matrix_ready(const SimWave& wave, const StaticInst& s, uint64_t now) const;

@@ -173,6 +173,7 @@ SimulationInput DispatchRecorder::simulation_input(unsigned threads) {
   SimulationInput input{.device = device_, .parameters = state_.parameters, .table = table_};
   input.threads = threads;
   input.counting = request_.counters;
+  input.whole = windows_.whole();
   input.grid_walk = launch_.groups[1] > 1 || launch_.groups[2] > 1;
   input.att = request_.att;
   input.att_select = request_.att_select;

@@ -102,12 +102,20 @@ class XccSimulation {
   double share_ = 1;
 };
 
-// Lines that left the XCDs in a quantum, in the order of the XCDs.
-void enter(SampledCache& mall, const std::vector<FabricRequest>& requests, double weight) {
+// Lines that left an XCD in a quantum, in the order of the XCDs: the Infinity Cache sees them, and of those that
+// were written the other XCDs' copies are probed out.
+void enter(DeviceState& state, uint32_t from, double weight) {
+  const std::vector<FabricRequest>& requests = state.memory[from]->fabric;
   constexpr size_t kAhead = 8;
   for (size_t i = 0; i < requests.size(); ++i) {
-    if (i + kAhead < requests.size()) mall.prefetch(requests[i + kAhead].line);
-    mall.enter(requests[i].line, requests[i].halves, weight);
+    const FabricRequest& request = requests[i];
+    if (state.mall) {
+      if (i + kAhead < requests.size()) state.mall->prefetch(requests[i + kAhead].line);
+      state.mall->enter(request.line, request.halves, weight);
+    }
+    if (!request.written) continue;
+    for (uint32_t x = 0; x < state.memory.size(); ++x)
+      if (x != from && state.memory[x]) state.memory[x]->invalidate(request.line);
   }
 }
 
@@ -131,8 +139,9 @@ Running begin(const SimulationInput& input, DeviceState& state) {
     if (input.groups[x].empty()) continue;
     if (!state.memory[x])
       state.memory[x] = std::make_unique<XccMemory>(input.device, input.parameters, state.mall.get());
-    state.memory[x]->begin(input.parameters.l2_kept_between_dispatches != 0, !input.counting, input.page_weight,
-                           data_since);
+    // What part of a dispatch's data an L2 finds there, simulated windows of it do not tell.
+    const bool keep_l2 = input.whole && (!input.counting || input.parameters.l2_kept_while_counting);
+    state.memory[x]->begin(keep_l2, !input.counting, input.page_weight, data_since);
     running.push_back(std::make_unique<XccSimulation>(input, x, state));
   }
   return running;
@@ -146,7 +155,7 @@ unsigned workers_for(const SimulationInput& input, const Running& running) {
 }
 
 // Quantum by quantum, until no wave is left; between two of them the Infinity Cache sees what left the XCDs.
-void run_all(Running& running, SampledCache* mall, double weight, unsigned workers) {
+void run_all(Running& running, DeviceState& state, double weight, unsigned workers) {
   uint64_t start = 0, end = 0;
   bool more = true;
   auto plan = [&] {
@@ -157,8 +166,7 @@ void run_all(Running& running, SampledCache* mall, double weight, unsigned worke
     end = start + kQuantum;
   };
   auto merge = [&]() noexcept {
-    if (mall)
-      for (const auto& xcc : running) enter(*mall, xcc->memory.fabric, weight);
+    for (const auto& xcc : running) enter(state, xcc->xcc, weight);
     plan();
   };
   plan();
@@ -183,7 +191,7 @@ void run_all(Running& running, SampledCache* mall, double weight, unsigned worke
 }
 
 // What one XCD counted; its part of a thread trace goes to `all`.
-XccResult finish(XccSimulation& running, const SimulationInput& input, SampledCache* mall, SimulationResult& all) {
+XccResult finish(XccSimulation& running, const SimulationInput& input, DeviceState& state, SimulationResult& all) {
   XccResult out;
   XccMemory& memory = running.memory;
   memory.fabric.clear();
@@ -198,9 +206,9 @@ XccResult finish(XccSimulation& running, const SimulationInput& input, SampledCa
   out.cus.resize(input.compute_units[running.xcc]);
   out.exhausted = running.exhausted;
   out.exhausted_steps = running.exhausted_steps;
-  if (!input.parameters.l2_kept_between_dispatches) {
+  if (input.parameters.l2_written_back) {
     out.write_back = memory.write_back();
-    if (mall) enter(*mall, memory.fabric, weight_of(input));
+    enter(state, running.xcc, weight_of(input));
   }
   out.channels = memory.channels;
   out.sqcs = memory.sqcs;
@@ -217,10 +225,13 @@ DeviceState::DeviceState(const DeviceSpec& device) : parameters(parameters_of(de
 
 SimulationResult simulate(const SimulationInput& input, DeviceState& state) {
   Running running = begin(input, state);
-  run_all(running, state.mall.get(), weight_of(input), workers_for(input, running));
+  run_all(running, state, weight_of(input), workers_for(input, running));
   SimulationResult result;
   result.xccs.resize(input.device.xccs);
-  for (const auto& xcc : running) result.xccs[xcc->xcc] = finish(*xcc, input, state.mall.get(), result);
+  for (const auto& xcc : running) result.xccs[xcc->xcc] = finish(*xcc, input, state, result);
+  // Of an XCD that ran workgroups which were not simulated nobody knows what its L2 holds.
+  for (uint32_t x = 0; x < input.active_xccs; ++x)
+    if (state.memory[x] && (input.groups[x].empty() || !input.whole)) state.memory[x]->empty_l2();
   // A slot that is left and taken in one cycle is left first.
   std::sort(result.occupancy.begin(), result.occupancy.end(), [](const AttOccupancy& a, const AttOccupancy& b) {
     return std::tie(a.time, a.shader_engine, a.cu, a.simd, a.slot, a.start) <

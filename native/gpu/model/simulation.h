@@ -30,6 +30,7 @@ struct SimulationInput {
   std::vector<uint32_t> compute_units{};  // per XCD: how many of them are simulated
   uint32_t active_xccs = 1;             // sharing Infinity Cache and HBM, simulated or not
   double traffic_share = 1;             // of the dispatch's memory traffic, the part simulated
+  bool whole = true;                    // of an XCD that is simulated, all workgroups are
   double page_weight = 1;               // pages of the dispatch that a page seen stands for
   double from_others = 0;               // of lines asked for, those that XCDs not simulated brought already
   bool grid_walk = false;               // the grid has rows: every XCD steps through all of it

@@ -85,6 +85,18 @@ void XccMemory::warm(uint64_t line_and_flags) {
   else state_[found.at] |= uint8_t(halves * (kValidLow | kDirtyLow | kFullLow));
 }
 
+void XccMemory::invalidate(uint32_t line) {
+  const uint64_t address = uint64_t{line} * kLineBytes;
+  const uint32_t at = l2_.place_of(set_of(address, channel_of(address)), line);
+  if (at != TagCache::kNone && !(state_[at] & (kDirtyLow | kDirtyHigh))) state_[at] = 0;
+}
+
+void XccMemory::empty_l2() {
+  clear_touched(state_, l2_);
+  clear_touched(ready_, l2_);
+  l2_.clear();
+}
+
 uint32_t XccMemory::write_out(uint32_t at, TccCounts& count) {
   const uint8_t state = state_[at];
   for (int half = 0; half < 2; ++half) {
@@ -93,7 +105,7 @@ uint32_t XccMemory::write_out(uint32_t at, TccCounts& count) {
     if (state & (kFullLow << half)) ++count.ea_write_64;
   }
   const uint32_t halves = uint32_t(state & (kDirtyLow | kDirtyHigh)) / kDirtyLow;
-  fabric.push_back({l2_.tag(at), halves});
+  fabric.push_back({l2_.tag(at), halves, true});
   return 64u * uint32_t(__builtin_popcount(halves));
 }
 
@@ -112,7 +124,7 @@ uint64_t XccMemory::evict(uint32_t at, uint32_t channel, uint64_t time) {
 
 uint64_t XccMemory::out(uint64_t line, uint64_t time, uint32_t halves, uint32_t channel) {
   const uint32_t tag = short_line(line), bytes = 64u * uint32_t(__builtin_popcount(halves));
-  fabric.push_back({tag, halves});
+  fabric.push_back({tag, halves, false});
   uint64_t extra = mall_pipe_.delay(time, mall_service_ * bytes / kLineBytes);
   if (in_mall(tag) || brought_by_another(tag)) {
     ++mall_hits;
@@ -347,10 +359,8 @@ void XccMemory::begin(bool keep_l2, bool keep_instructions, double page_weight, 
       clear_touched(cache.ready, cache.tags);
       if (caches == &scalar_ || !keep_instructions) cache.tags.clear();
     }
-  clear_touched(ready_, l2_);
-  if (keep_l2) return;
-  clear_touched(state_, l2_);
-  l2_.clear();
+  if (keep_l2) clear_touched(ready_, l2_);
+  else empty_l2();
 }
 
 }  // namespace gpu

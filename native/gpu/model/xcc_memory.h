@@ -66,6 +66,7 @@ class Places {
 struct FabricRequest {
   uint32_t line;
   uint32_t halves;
+  bool written = false;
 };
 
 class XccMemory {
@@ -87,6 +88,9 @@ class XccMemory {
   uint64_t write(uint64_t line_and_flags, uint64_t time);  // the cycle of the acknowledgement
   // A workgroup that is not simulated touched the line: neither counted nor timed.
   void warm(uint64_t line_and_flags);
+  // Another XCD wrote the line to memory: a clean copy of it is stale.
+  void invalidate(uint32_t line);
+  void empty_l2();
   uint64_t atomic(uint64_t line_and_flags, uint64_t time, uint32_t lanes);
   // `queue`: requests of a compute unit that have not entered the cache yet.
   uint64_t scalar_read(uint32_t sqc, uint64_t line_and_flags, uint64_t time, uint32_t dwords, Places& queue);

@@ -1,5 +1,5 @@
-// What the Infinity Cache still holds of an array: each line is a name and the GB/s of reading it,
-// or ns of reading a word of each page.
+// What the caches still hold of an array: each line is a name and the GB/s of reading it, or ns of reading
+// a word of each page or of each cache line.
 #include "check.h"
 #include "streams.h"
 
@@ -31,11 +31,17 @@ double rate(const Array& array) {
   return double(array.bytes) / timed([&] { reads<<<2432, 256>>>(array.at, nothing, array.bytes / sizeof(float4)); });
 }
 
-// One word of each page of 2 MiB, one after the other; the values are zero.
-__global__ void pages(const unsigned* in, unsigned* out, int count, int offset) {
+// A word every `step`, one after the other; the values are zero.
+__global__ void chase(const unsigned* in, unsigned* out, int count, int offset, unsigned step) {
   unsigned at = unsigned(offset);
-  for (int i = 0; i < count; ++i) at += in[at] + (1u << 19);
+  for (int i = 0; i < count; ++i) at += in[at] + step;
   *out = at;
+}
+
+// The second workgroup writes, on the second XCD.
+__global__ void zeros(unsigned* out, int words) {
+  if (blockIdx.x == 1)
+    for (int i = int(threadIdx.x); i < words; i += int(blockDim.x)) out[i] = 0;
 }
 
 int main() {
@@ -63,9 +69,23 @@ int main() {
   OK(hipMemset(fresh.at, 0, 4096));
   for (const char* name : {"page_first", "page_second", "page_third"}) {
     static int offset = 0;
-    const double took = timed([&] { pages<<<1, 1>>>(reinterpret_cast<unsigned*>(fresh.at), reinterpret_cast<unsigned*>(nothing), count, offset); });
+    const double took = timed([&] { chase<<<1, 1>>>(reinterpret_cast<unsigned*>(fresh.at), reinterpret_cast<unsigned*>(nothing), count, offset, 1u << 19); });
     std::printf("%s %.1f\n", name, took / count);
     offset += 1024;
   }
+  // An L2 keeps the lines it has read, until another XCD writes them.
+  const int lines = 512, words = 32 * lines;
+  const Array few(2);
+  auto* few_words = reinterpret_cast<unsigned*>(few.at);
+  auto line = [&](const char* name) {
+    const double took = timed([&] { chase<<<1, 1>>>(few_words, reinterpret_cast<unsigned*>(nothing), lines, 0, 32); });
+    std::printf("%s %.1f\n", name, took / lines);
+  };
+  OK(hipMemset(few.at, 0, few.bytes));
+  line("line_first");
+  line("line_again");
+  zeros<<<2, 64>>>(few_words, words);
+  line("line_written");
+  line("line_written_again");
   return 0;
 }
