@@ -30,6 +30,8 @@ class Dispatcher {
  private:
   struct Active;
   DispatchResult run_all(const Launch& launch, DispatchRecorder* recorder);
+  void hear_of_streamed();
+  void enter_mall(uint64_t at, uint64_t bytes);
   void work();
   bool step(Active& active, std::unique_lock<std::mutex>& lock);
   std::unique_ptr<WorkgroupContext> context(Active& active);
@@ -47,6 +49,7 @@ class Dispatcher {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Active*> active_;
+  std::vector<std::pair<uint64_t, uint64_t>> streamed_;  // address and bytes of copies not heard of yet
   std::vector<std::unique_ptr<WorkgroupContext>> spare_;
   std::vector<std::thread> threads_;
   unsigned wanted_threads_ = 1;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -82,6 +83,7 @@ struct DispatchRequest {           // the fields of an AQL kernel dispatch packe
   uint64_t dispatch_id = 0;
   bool timed = false;              // the model shall say how long it takes
   uint64_t start_ns = 0;           // timed: when, by the device's modelled clock
+  std::function<void()> gets_nowhere;  // timed: called where it may wait for work that comes after it
   bool only_queue = false;         // the process has had no other: nothing else runs meanwhile
 };
 

@@ -208,7 +208,8 @@ hipError_t submit_fill(Stream& stream, const FillRequest& request, Blocking bloc
   CompletionRef done;
   {
     std::lock_guard lock(stream.device.mutex);
-    hipError_t status = stream.timed_fill(request.to.base, bytes, [request] { fill_box(request); });
+    const bool rows = request.height * request.depth > 1;
+    hipError_t status = stream.timed_fill(request.to.base, bytes, rows, [request] { fill_box(request); });
     if (status != hipSuccess) return status;
     done = stream.last;
   }

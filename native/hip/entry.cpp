@@ -2,14 +2,17 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <bitset>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "thread_state.h"
+#include "timeline_costs.h"
 
 namespace hip {
 
@@ -18,6 +21,22 @@ std::atomic<bool> g_forked{false};
 
 namespace {
 std::atomic<uint64_t> g_correlation{0};
+
+// By ApiId. A name of the table stands for those that begin with it, the longest one first.
+constexpr auto kCosts_ns = [] {
+  std::array<uint64_t, size_t(ApiId::count)> costs{};
+  for (size_t id = 0; id < costs.size(); ++id) {
+    costs[id] = cost::call_ns;
+    size_t longest = 0;
+    for (const cost::Call& call : cost::kCalls) {
+      const std::string_view known = call.name;
+      if (known.size() <= longest || !std::string_view(kApiNames[id]).starts_with(known)) continue;
+      longest = known.size();
+      costs[id] = call.ns;
+    }
+  }
+  return costs;
+}();
 }  // namespace
 
 hipError_t finish(hipError_t status) {
@@ -45,19 +64,24 @@ void not_supported(const char* api) {
 }
 
 TracedCall::TracedCall(ApiId id, const hip_api_argument* arguments, uint32_t count)
-    : hook_(g_hook.load(std::memory_order_acquire)) {
+    : hook_(g_hook.load(std::memory_order_acquire)), modelled_(time_is_modelled()) {
   call_.id = uint32_t(id);
   call_.name = kApiNames[call_.id];
   call_.correlation_id = g_correlation.fetch_add(1, std::memory_order_relaxed) + 1;
   call_.argument_count = count;
   call_.arguments = arguments;
   call_.result = 0;
+  // What the compiler wrote follows at once.
+  const uint64_t before_ns = call_.name[0] == '_' ? 0 : cost::between_calls_ns;
+  call_.start_ns = modelled_ ? hsa_rocm_perf_call_begins(before_ns, kCosts_ns[call_.id]) : 0;
+  call_.end_ns = 0;
   outer_correlation_ = thread_state().correlation_id;
   thread_state().correlation_id = call_.correlation_id;
   if (hook_ && hook_->enter) hook_->enter(&call_, hook_->user);
 }
 
 TracedCall::~TracedCall() {
+  if (modelled_) call_.end_ns = hsa_rocm_perf_call_ends(call_.result == hipErrorNotReady);
   if (hook_ && hook_->exit) hook_->exit(&call_, hook_->user);
   thread_state().correlation_id = outer_correlation_;
 }

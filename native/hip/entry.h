@@ -8,12 +8,14 @@
 #include "api_ids.h"
 #include "hip_hook.h"
 #include "internal_api.h"
+#include "modelled_time.h"
 
 namespace hip {
 
 extern std::atomic<const hip_api_hook*> g_hook;
 
-inline bool hook_installed() { return g_hook.load(std::memory_order_relaxed) != nullptr; }
+// Whether calls are told to a tool, or to the clock.
+inline bool watched() { return g_hook.load(std::memory_order_relaxed) || time_is_modelled(); }
 
 // Whether this is the child of a process that had started the runtime. The threads that run kernels
 // stayed with the parent: nothing asked for here would ever end, so every entry refuses.
@@ -31,7 +33,7 @@ void not_supported(const char* api);
 inline hipStream_t own_stream(hipStream_t stream) { return stream ? stream : hipStreamPerThread; }
 hipGraphNode_t in_exec(hipGraphExec_t exec, hipGraphNode_t node);  // its counterpart there; null: none
 
-// Opens and closes a traced call on this thread.
+// Opens and closes a call on this thread: for the clock, and for a tool.
 class TracedCall {
  public:
   TracedCall(ApiId id, const hip_api_argument* arguments, uint32_t count);
@@ -42,6 +44,7 @@ class TracedCall {
 
  private:
   const hip_api_hook* hook_;
+  const bool modelled_;
   hip_api_call call_;
   uint64_t outer_correlation_;
 };

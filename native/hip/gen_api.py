@@ -131,7 +131,7 @@ def entry(
     array = f"    const hip_api_argument arguments[] = {{{arguments}}};\n" if parameters else ""
     given = "arguments, " + str(len(parameters)) if parameters else "nullptr, 0"
     return (
-        f"{head}  if (hip::hook_installed()) [[unlikely]] {{\n{array}"
+        f"{head}  if (hip::watched()) [[unlikely]] {{\n{array}"
         f"    return hip::traced(hip::ApiId::{name}, {given}, [&] {{ return {call}; }});\n"
         f"  }}\n  return {call};\n}}\n\n"
     )

@@ -64,7 +64,7 @@ Stream& branch_stream(Device& device, size_t index) {
   std::lock_guard lock(device.mutex);
   while (device.branch_streams.size() <= index) {
     device.branch_streams.push_back(new Stream(device, hipStreamNonBlocking, 0));
-    device.branch_streams.back()->id = device.next_stream_id++;
+    device.branch_streams.back()->id = next_stream_id();
   }
   return *device.branch_streams[index];
 }
@@ -142,11 +142,7 @@ hipError_t run_order(const std::vector<hipGraphNode*>& order, Stream& stream) {
 }  // namespace
 
 hipError_t run_graph(hipGraphExec& exec, Stream& stream) {
-  if (!time_is_modelled()) return run_order(exec.order, stream);
-  hsa_rocm_perf_graph_launch(1);
-  const hipError_t status = run_order(exec.order, stream);
-  hsa_rocm_perf_graph_launch(0);
-  return status;
+  return run_order(exec.order, stream);
 }
 
 }  // namespace hip

@@ -24,6 +24,7 @@ typedef struct hip_api_call {
   uint32_t argument_count;
   const hip_api_argument* arguments;
   int64_t result; /* on exit: the hipError_t, or 0 for an API that returns something else */
+  uint64_t start_ns, end_ns; /* where time is modelled; the end on exit */
 } hip_api_call;
 
 typedef struct hip_api_hook {

@@ -6,11 +6,12 @@
 
 extern "C" {
 __attribute__((weak)) int hsa_rocm_perf_is_time_modelled(void);
-__attribute__((weak)) hsa_status_t hsa_rocm_perf_async_fill(hsa_agent_t agent, void* to, uint64_t bytes,
+__attribute__((weak)) hsa_status_t hsa_rocm_perf_async_fill(hsa_agent_t agent, void* to, uint64_t bytes, int rows,
                                                             void (*work)(void*), void* data, uint32_t wait_count,
                                                             const hsa_signal_t* waits, hsa_signal_t completion);
-__attribute__((weak)) void hsa_rocm_perf_graph_launch(int begins);
-__attribute__((weak)) uint64_t hsa_rocm_perf_host_work_submitted(void);
+__attribute__((weak)) uint64_t hsa_rocm_perf_call_begins(uint64_t before_ns, uint64_t cost_ns);
+__attribute__((weak)) uint64_t hsa_rocm_perf_call_ends(int polled);
+__attribute__((weak)) uint64_t hsa_rocm_perf_host_ns(void);
 __attribute__((weak)) void hsa_rocm_perf_host_work_done(uint64_t submitted_ns, uint32_t count,
                                                         const hsa_signal_t* waits, uint64_t copied_bytes,
                                                         hsa_signal_t completion);

@@ -197,6 +197,7 @@ void start(Runtime& rt) {
   for (auto& device : rt.devices) {
     device->null_stream = new Stream(*device, hipStreamDefault, 0);
     device->null_stream->legacy = true;
+    device->null_stream->id = uint64_t(device->index);
     device->default_pool = std::make_unique<MemoryPool>();
     device->default_pool->device = device.get();
     device->current_pool = device->default_pool.get();
@@ -221,6 +222,11 @@ Device* device_at(int index) {
   auto& devices = runtime().devices;
   if (index < 0 || size_t(index) >= devices.size()) return nullptr;
   return devices[size_t(index)].get();
+}
+
+uint64_t next_stream_id() {
+  static std::atomic<uint64_t> next{runtime().devices.size()};
+  return next++;
 }
 
 Device* current_device() { return device_at(thread_state().device); }

@@ -39,7 +39,6 @@ struct Device {
   std::vector<Stream*> streams;  // created ones, without the null stream
   Stream* null_stream = nullptr;
   std::vector<Stream*> branch_streams;  // of graphs
-  uint64_t next_stream_id = 1;
   std::vector<hsa_queue_t*> idle_queues;
   std::vector<std::pair<hsa_queue_t*, int>> shared_queues;  // queue, streams on it
 
@@ -72,6 +71,7 @@ Runtime& runtime();
 // The calling thread's device; null, with the reason in runtime().status, where there is none.
 Device* current_device();
 Device* device_at(int index);  // null if there is no such device
+uint64_t next_stream_id();     // of the process, after those of the null streams
 
 // hipSuccess, or why the current device cannot be used (none there, or an earlier fault).
 hipError_t check_device(Device*& device);

@@ -313,15 +313,16 @@ hipError_t Stream::prefetch(const void* address, size_t size, hsa_agent_t to) {
   return hipSuccess;
 }
 
-hipError_t Stream::timed_fill(void* to, size_t bytes, std::function<void()> fill) {
+hipError_t Stream::timed_fill(void* to, size_t bytes, bool rows, std::function<void()> fill) {
   const auto run = [](void* data) {
     auto* work = static_cast<std::function<void()>*>(data);
     (*work)();
     delete work;
   };
+  StreamScope scope(id);
   return outside_queue([&](uint32_t count, const hsa_signal_t* after, hsa_signal_t done) {
-    return hsa_rocm_perf_async_fill(device.agent, to, bytes, run, new std::function<void()>(std::move(fill)), count,
-                                    after, done);
+    return hsa_rocm_perf_async_fill(device.agent, to, bytes, rows, run, new std::function<void()>(std::move(fill)),
+                                    count, after, done);
   });
 }
 
@@ -331,7 +332,7 @@ hipError_t Stream::host(std::function<void(hipError_t)> run, uint64_t copied_byt
   if (!completion) return hipErrorOutOfMemory;
   if (!worker_) worker_ = std::make_unique<HostWorker>();
   scratch_.clear();
-  const uint64_t submitted_ns = time_is_modelled() ? hsa_rocm_perf_host_work_submitted() : 0;
+  const uint64_t submitted_ns = time_is_modelled() ? hsa_rocm_perf_host_ns() : 0;
   worker_->push({pending(), std::move(run), completion, copied_bytes, submitted_ns});
   submitted(std::move(completion), false);
   return hipSuccess;

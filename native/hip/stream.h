@@ -75,7 +75,7 @@ struct Stream {
   const unsigned flags;
   const int priority;
   bool legacy = false;  // the null stream
-  uint64_t id = 0;
+  uint64_t id = 0;  // the null stream's is its device's index
   std::vector<uint32_t> cu_mask;
   StreamCapture* capture = nullptr;
   std::vector<hipGraphNode*> capture_tips;  // what the next captured node follows
@@ -93,7 +93,7 @@ struct Stream {
   hipError_t prefetch(const void* address, size_t size, hsa_agent_t to);
   hipError_t host(std::function<void(hipError_t)> run, uint64_t copied_bytes = 0);
   // A fill as the device's work, where time is modelled.
-  hipError_t timed_fill(void* to, size_t bytes, std::function<void()> fill);
+  hipError_t timed_fill(void* to, size_t bytes, bool rows, std::function<void()> fill);
   hsa_queue_t* queue() { return ensure_queue(); }
   bool idle();  // nothing left to wait for, the implicit order with the null stream included
   std::vector<CompletionRef> pending();  // what a later piece of work would have to wait for

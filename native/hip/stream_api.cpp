@@ -44,7 +44,7 @@ Stream* adopt_stream(Device& device) {
   if (found == left.streams.end()) return nullptr;
   Stream* stream = *found;
   left.streams.erase(found);
-  stream->id = device.next_stream_id++;
+  stream->id = next_stream_id();
   return stream;
 }
 
@@ -58,7 +58,7 @@ hipError_t create(hipStream_t* handle, unsigned flags, int priority, std::vector
   stream->cu_mask = std::move(cu_mask);
   {
     std::lock_guard lock(device->mutex);
-    stream->id = device->next_stream_id++;
+    stream->id = next_stream_id();
     device->streams.push_back(stream);
   }
   std::lock_guard lock(live_streams().mutex);

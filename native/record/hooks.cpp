@@ -1,4 +1,4 @@
-// Queues, copies, allocations and code objects, as they pass through the HSA tables.
+// Queues, allocations and code objects, as they pass through the HSA tables, and when work was done.
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -7,8 +7,13 @@
 
 #include "codeobject/kernel_names.h"
 #include "hsa/hsa_ven_amd_loader.h"
+#include "hsa/src/clock_tool.h"
 #include "log.h"
 #include "recorder.h"
+
+// Only the virtual GPU's HSA has them.
+#pragma weak hsa_rocm_perf_set_clock_tool
+#pragma weak hsa_rocm_perf_host_ns
 
 namespace record {
 
@@ -22,7 +27,7 @@ struct Queue {
   uint64_t number;
 };
 
-std::atomic<uint64_t> launches{0}, queues{0}, code_objects{0};
+std::atomic<uint64_t> launches{0}, queues{0}, code_objects{0}, transfers{0};
 std::shared_mutex mutex;  // of the maps
 std::map<uint64_t, std::string> kernels;   // kernel object -> demangled name
 std::map<uint64_t, uint32_t> agent_of_pool;
@@ -34,6 +39,8 @@ uint32_t node(hsa_agent_t agent) {
 }
 
 uint64_t address(const void* at) { return reinterpret_cast<uint64_t>(at); }
+
+uint64_t now() { return hsa_rocm_perf_host_ns ? hsa_rocm_perf_host_ns() : 0; }
 
 Line begin(std::string_view kind) {
   Line line(kind);
@@ -60,7 +67,11 @@ void on_packets(const void* list, uint64_t count, uint64_t, void* data, hsa_amd_
                                    dims > 2 ? p.workgroup_size_z : 1u};
     const uint32_t grid[3] = {p.grid_size_x, dims > 1 ? p.grid_size_y : 1u, dims > 2 ? p.grid_size_z : 1u};
     Line line = begin("dispatch");
-    line.number("d", number).number("s", stream()).number("q", queue.number).number("agent", queue.agent);
+    // A program that writes packets itself has no streams: they go by their device.
+    line.number("d", number)
+        .number("s", correlation() ? stream() : queue.agent - 1)
+        .number("q", queue.number)
+        .number("agent", queue.agent);
     line.number("k", p.kernel_object).three("w", workgroup).three("g", grid);
     line.number("lds", p.group_segment_size).number("scratch", p.private_segment_size);
     line.number("want", (wanted.counters ? 1 : 0) | (wanted.att ? 2 : 0)).write();
@@ -80,43 +91,23 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   return status;
 }
 
-void copied(const void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size) {
-  begin("copy")
-      .number("s", stream())
-      .number("to", address(to))
-      .number("ta", node(to_agent))
-      .number("from", address(from))
-      .number("fa", node(from_agent))
-      .number("size", size)
-      .write();
+uint64_t submitted(const rocm_perf_transfer* t) {
+  const uint64_t number = ++transfers;
+  Line line = begin(t->from ? "copy" : "fill");
+  line.number("n", number).number("to", address(t->to)).number("ta", node(t->to_agent)).number("size", t->bytes);
+  line.number("s", correlation() ? stream() : 0);
+  if (t->from) line.number("from", address(t->from)).number("fa", node(t->from_agent));
+  else line.number("groups", t->fill_groups).number("rows", t->rows);
+  line.write();
+  return number;
 }
 
-hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
-                        uint32_t count, const hsa_signal_t* after, hsa_signal_t done) {
-  copied(to, to_agent, from, from_agent, size);
-  return next_amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, size, count, after, done);
+void transferred(uint64_t number, uint64_t start, uint64_t end) {
+  Line("transferred").number("n", number).number("b", start).number("e", end).write();
 }
 
-hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t size,
-                                  uint32_t count, const hsa_signal_t* after, hsa_signal_t done,
-                                  hsa_amd_sdma_engine_id_t engine, bool force) {
-  copied(to, to_agent, from, from_agent, size);
-  return next_amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, size, count, after, done,
-                                                         engine, force);
-}
-
-hsa_agent_t cpu_agent{};
-
-hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset, const hsa_pitched_ptr_t* from,
-                             const hsa_dim3_t* from_offset, const hsa_dim3_t* range, hsa_agent_t agent,
-                             hsa_amd_copy_direction_t direction, uint32_t count, const hsa_signal_t* after,
-                             hsa_signal_t done) {
-  const bool to_host = direction == hsaDeviceToHost || direction == hsaHostToHost;
-  const bool from_host = direction == hsaHostToDevice || direction == hsaHostToHost;
-  copied(to->base, to_host ? cpu_agent : agent, from->base, from_host ? cpu_agent : agent,
-         size_t{range->x} * range->y * range->z);
-  return next_amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, count,
-                                                    after, done);
+void dispatched(const hsa_kernel_dispatch_packet_t* packet, uint64_t start, uint64_t end) {
+  Line("dispatched").number("d", packet->reserved2 & kNumber).number("b", start).number("e", end).write();
 }
 
 hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void** out) {
@@ -125,6 +116,7 @@ hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t fla
     std::shared_lock lock(mutex);
     const auto found = agent_of_pool.find(pool.handle);
     begin("alloc")
+        .number("b", now())
         .number("agent", found == agent_of_pool.end() ? 0 : found->second)
         .number("at", address(*out))
         .number("size", size)
@@ -134,7 +126,7 @@ hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t fla
 }
 
 hsa_status_t pool_free(void* at) {
-  begin("free").number("at", address(at)).write();
+  begin("free").number("b", now()).number("at", address(at)).write();
   return next_amd.hsa_amd_memory_pool_free_fn(at);
 }
 
@@ -207,7 +199,6 @@ hsa_status_t on_agent(hsa_agent_t agent, void*) {
   next_core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type);
   char name[65] = {};
   next_core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NAME, name);
-  if (type == HSA_DEVICE_TYPE_CPU) cpu_agent = agent;
   Line("agent").number("node", number).number("gpu", type == HSA_DEVICE_TYPE_GPU).string("name", name).write();
   next_amd.hsa_amd_agent_iterate_memory_pools_fn(agent, on_pool, &number);
   return HSA_STATUS_SUCCESS;
@@ -219,11 +210,10 @@ void hook_tables(HsaApiTable* given) {
   next_core = *given->core_;
   next_amd = *given->amd_ext_;
   next_core.hsa_iterate_agents_fn(on_agent, nullptr);
+  static const rocm_perf_clock_tool tool{config().counters, submitted, transferred, dispatched};
+  if (hsa_rocm_perf_set_clock_tool) hsa_rocm_perf_set_clock_tool(&tool);
   given->core_->hsa_queue_create_fn = queue_create;
   given->core_->hsa_executable_freeze_fn = freeze;
-  given->amd_ext_->hsa_amd_memory_async_copy_fn = async_copy;
-  given->amd_ext_->hsa_amd_memory_async_copy_on_engine_fn = async_copy_on_engine;
-  given->amd_ext_->hsa_amd_memory_async_copy_rect_fn = async_copy_rect;
   given->amd_ext_->hsa_amd_memory_pool_allocate_fn = pool_allocate;
   given->amd_ext_->hsa_amd_memory_pool_free_fn = pool_free;
 }

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "gpu/model/profiler.h"
@@ -20,7 +19,8 @@ uint64_t (*hip_stream)() = nullptr;
 
 void enter(const hip_api_call* call, void*) {
   Line line("enter");
-  line.number("t", thread_id()).number("c", call->correlation_id).string("n", call->name).open("a", '[');
+  line.number("t", thread_id()).number("c", call->correlation_id).string("n", call->name);
+  line.number("b", call->start_ns).open("a", '[');
   for (uint32_t i = 0; i < call->argument_count; ++i) {
     const hip_api_argument& argument = call->arguments[i];
     char text[512];
@@ -35,22 +35,10 @@ void enter(const hip_api_call* call, void*) {
   line.close(']').write();
 }
 
-// The handle that a call makes comes back through its first argument.
-bool makes_handle(std::string_view name) {
-  for (const std::string_view known : {"hipStreamCreate", "hipExtStreamCreate", "hipEventCreate"})
-    if (name.substr(0, known.size()) == known) return true;
-  return false;
-}
-
 void leave(const hip_api_call* call, void*) {
   Line line("exit");
-  line.number("t", thread_id()).number("c", call->correlation_id).integer("v", call->result).open("o", '{');
-  if (call->result == 0 && call->argument_count > 0 && makes_handle(call->name)) {
-    const hip_api_argument& argument = call->arguments[0];
-    if (const void* const* out = *static_cast<void** const*>(argument.value))
-      line.number(argument.name, reinterpret_cast<uint64_t>(*out));
-  }
-  line.close('}').write();
+  line.number("t", thread_id()).number("c", call->correlation_id).integer("v", call->result);
+  line.number("e", call->end_ns).write();
 }
 
 uint64_t reserved(const rocm_perf_dispatch* dispatch) {

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.validate.costs import costs
 from rocm_perf_lab.virtual.model_parameters import by_device
-from rocm_perf_lab.virtual.rocprofv3.costs import costs
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
 
 PROGRAMS = REPOSITORY / "tests" / "native" / "hip"
@@ -82,10 +82,10 @@ def test_the_order_of_streams_decides_what_overlaps(built: Path) -> None:
     assert told["null_between"] > 2.5 * told["small"] - 5, "the null stream waits and is waited for"
     assert told["graph"] == pytest.approx(told["three"], rel=0.2)
     assert told["branches"] < told["graph"] * 3, "twelve kernels, six after one another"
-    cost = costs().host_function_ns + costs().wake_up_ns + costs().signal_ns
+    cost = costs()["host_function_ns"] + costs()["wake_up_ns"] + costs()["signal_ns"]
     assert told["function"] * 1000 == pytest.approx(cost, rel=0.3)
     assert told["function"] == told["function_then"] == told["function_much_then"]
-    assert told["tiny_behind"] * 1000 == pytest.approx(costs().event_least_ns, rel=0.01)
+    assert told["tiny_behind"] * 1000 == pytest.approx(costs()["event_least_ns"], rel=0.01)
     size, rate = 64 << 20, costs().copy_bytes_per_ns
     assert told["memset"] * 1000 == pytest.approx(size / rate["FILL"], rel=0.4)
     assert told["to_device"] * 1000 == pytest.approx(size / rate["H2D"], rel=0.05)
@@ -183,4 +183,5 @@ def test_a_profiled_program_sees_modelled_times_too(built: Path, tmp_path: Path)
         check=True,
     )
     copy = float(done.stdout.splitlines()[0].split()[1])
-    assert copy == pytest.approx(modelled(program, "3")["copy"][0], rel=0.02)
+    alone = modelled(program, "3")["copy"][0]
+    assert alone <= copy < alone + costs()["tracer_ns"] / 1000, "only launching is slower"

@@ -11,7 +11,8 @@ from rocm_perf_lab.collect import rocprofv3
 from rocm_perf_lab.device import toolchain_shim
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.virtual.rocprofv3 import agents
-from rocm_perf_lab.virtual.rocprofv3.log import Launch, read_log, read_logs
+from rocm_perf_lab.virtual.rocprofv3.log import CLOCK_ORIGIN_NS as START
+from rocm_perf_lab.virtual.rocprofv3.log import read_log, read_logs
 from rocm_perf_lab.virtual.rocprofv3.recording import Addresses, truncated
 
 PROCESS = {"r": "process", "pid": 7, "ppid": 1, "real": 5, "command": "app\0-n\x00\xc3\xa4\0"}
@@ -21,6 +22,7 @@ LAUNCH = {
 }  # fmt: skip
 DONE = {"r": "done", "d": 1, "ns": 10, "cycles": 21, "mhz": 2100.0, "detail": 1.0, "cus": 2,
         "ok": 1, "sampling": 0.0, "counters": {"TCC_HIT": [[0, 0, 3, 5.0]]}}  # fmt: skip
+RAN = {"r": "dispatched", "d": 1, "b": START + 50, "e": START + 60}
 
 
 def log(folder: Path, *records: object, tail: str = "") -> Path:
@@ -30,12 +32,42 @@ def log(folder: Path, *records: object, tail: str = "") -> Path:
 
 
 def test_a_log_becomes_records(tmp_path: Path) -> None:
-    found = read_log(log(tmp_path, PROCESS, LAUNCH, DONE, {"r": "end", "real": 9}))
+    found = read_log(log(tmp_path, PROCESS, LAUNCH, DONE, RAN, {"r": "end", "real": 9}))
     assert found is not None
     assert (found.pid, found.command, found.real_end) == (7, ("app", "-n", "ä"), 9)
-    (launch,) = found.entries
-    assert isinstance(launch, Launch) and launch.grid == (128, 1, 1) and launch.counted
+    (launch,) = found.finished
+    assert (launch.grid, launch.counted) == ((128, 1, 1), True)
+    assert (launch.start, launch.end) == (START + 50, START + 60)
     assert found.outcomes[1].counters == {"TCC_HIT": {(0, 0, 3): 5.0}}
+
+
+CALL = {"r": "enter", "t": 7, "c": 1, "n": "hipMalloc", "b": START, "a": []}
+ALLOCATED = {"r": "alloc", "t": 7, "c": 1, "b": START + 10, "agent": 1, "at": 4096, "size": 64}
+COPY = {"r": "copy", "t": 8, "c": 2, "n": 1, "s": 0, "to": 4096, "ta": 1, "size": 64,
+        "from": 1 << 44, "fa": 0}  # fmt: skip
+FILL = {"r": "fill", "t": 8, "c": 2, "n": 2, "s": 0, "to": 4096, "ta": 1, "size": 64,
+        "groups": 1, "rows": 1}  # fmt: skip
+
+
+def test_work_has_the_times_that_the_clock_said_and_processes_their_places(tmp_path: Path) -> None:
+    copied = [
+        {"r": "transferred", "n": number, "b": START + 5, "e": START + 9} for number in (2, 1)
+    ]
+    ended = {"r": "exit", "t": 7, "c": 1, "v": 0, "e": START + 30}
+    found = read_log(log(tmp_path, PROCESS, CALL, ALLOCATED, ended, COPY, FILL, *copied))
+    assert found is not None
+    found.begin_at(7_000_000_000)
+    (call,), (memory,), (copy, fill) = found.calls, found.memory, found.transfers
+    assert (call.start, call.end) == (7_000_000_000, 7_000_000_030)
+    assert (memory.start, memory.end) == (call.start + 10, call.end)
+    assert (copy.start, copy.end) == (fill.start, fill.end) == (call.start + 5, call.start + 9)
+    assert (copy.thread, fill.source, fill.rows) == (1, None, True)
+    assert (found.start, found.end) == (call.start, call.end)
+
+
+def test_a_call_that_never_returned_lasts_to_the_end(tmp_path: Path) -> None:
+    found = read_log(log(tmp_path, PROCESS, CALL, LAUNCH, DONE, RAN))
+    assert found is not None and found.calls[0].end == found.end == START + 60
 
 
 def test_half_a_line_at_the_end_of_a_killed_process_is_no_matter(tmp_path: Path) -> None:

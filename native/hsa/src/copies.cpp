@@ -28,27 +28,26 @@ struct Task {
   hsa_signal_t completion;
   std::function<void()> work;
   // Where time is modelled.
-  struct Modelled {
-    device_clock::Way way = device_clock::Way::HostToHost;
-    uint64_t bytes = 0, submitted_ns = 0, ticket = 0;
-    Agent* gpu = nullptr;          // whose engine it is; none: the host's own work
-    const void* through[2] = {};   // its memory that the copy goes through
-    std::unique_ptr<Lane> lane;
-  } modelled{};
+  device_clock::Transfer time;
+  std::unique_ptr<Lane> lane;
+  uint64_t ticket = 0;
 
-  bool ready() const { return all_zero(waits); }
+  bool ready() const { return all_zero(waits) && (!lane || lane->has_turn(ticket)); }
 };
 
-// Two engines. Each takes the first task whose signals are zero, so a waiting copy holds up nobody.
+// Two engines. Each takes the first task whose signals are zero and whose turn it is, so a waiting copy holds up
+// nobody.
 class Engines {
  public:
-  void submit(Task task) {
+  // A tool is told of what the program copies and fills, not of what moves by itself.
+  void submit(std::vector<hsa_signal_t> waits, hsa_signal_t completion, std::function<void()> work,
+              const device_clock::Transfer& time, const rocm_perf_transfer* told) {
+    Task task{std::move(waits), completion, std::move(work), time, nullptr, 0};
     if (device_clock::modelled()) {
-      Task::Modelled& modelled = task.modelled;
-      modelled.submitted_ns = device_clock::host_submits(device_clock::Call::Copy);
-      modelled.lane = std::make_unique<Lane>();
-      modelled.ticket = modelled.lane->submit();
-      modelled.lane->hold([waits = task.waits] { return !all_zero(waits); });
+      task.time.submit(told);
+      task.lane = std::make_unique<Lane>();
+      task.ticket = task.lane->submit();
+      task.lane->hold([waits = task.waits] { return !all_zero(waits); });
     }
     std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
@@ -87,32 +86,18 @@ class Engines {
       Task taken = std::move(*task);
       tasks_.erase(task);
       lock.unlock();
-      Task::Modelled& modelled = taken.modelled;
-      if (modelled.lane) modelled.lane->take_turn(modelled.ticket);
       uint64_t start = now_ns();
       taken.work();
       uint64_t end = std::max(now_ns(), start + 1);
-      if (modelled.lane) {
-        const device_clock::Span span = time_of(taken);
+      if (taken.lane) {
+        const device_clock::Span span = taken.time.done(taken.waits);
         start = span.start;
         end = span.end;
       }
       complete(taken.completion, start, end);
-      modelled.lane.reset();
+      taken.lane.reset();
       lock.lock();
     }
-  }
-
-  static device_clock::Span time_of(const Task& task) {
-    const Task::Modelled& modelled = task.modelled;
-    uint64_t ready = device_clock::ready_ns(modelled.submitted_ns, 0, false);
-    for (hsa_signal_t handle : task.waits)
-      if (Signal* signal = signal_of(handle)) ready = std::max(ready, signal->amd.end_ts);
-    if (!modelled.gpu) return device_clock::transfer(nullptr, nullptr, modelled.way, ready, modelled.bytes);
-    gpu::Gpu& on = *modelled.gpu->gpu;
-    for (const void* at : modelled.through)
-      if (at) on.streamed(at, modelled.bytes);
-    return device_clock::transfer(&on.device(), modelled.gpu, modelled.way, ready, modelled.bytes);
   }
 
   std::mutex mutex_;
@@ -135,27 +120,27 @@ hsa_status_t check(uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t 
   return signal_of(completion) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_SIGNAL;
 }
 
-Task::Modelled modelled_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, uint64_t bytes) {
+device_clock::Transfer copy_time(const rocm_perf_transfer& copy) {
   using device_clock::Way;
   Runtime* runtime = Runtime::get();
-  Agent *target = runtime->agent(to_agent), *source = runtime->agent(from_agent);
+  Agent *target = runtime->agent(copy.to_agent), *source = runtime->agent(copy.from_agent);
   const bool to_gpu = target && target->is_gpu(), from_gpu = source && source->is_gpu();
-  Task::Modelled out;
-  out.bytes = bytes;
+  device_clock::Transfer out;
+  out.bytes = copy.bytes;
   out.gpu = to_gpu ? target : from_gpu ? source : nullptr;
   // From one GPU to another a copy goes over the bus.
   out.way = to_gpu && from_gpu && target == source ? Way::DeviceToDevice
             : to_gpu                               ? Way::HostToDevice
             : from_gpu                             ? Way::DeviceToHost
                                                    : Way::HostToHost;
-  out.through[0] = to_gpu ? to : nullptr;
-  out.through[1] = from_gpu && (!to_gpu || target == source) ? from : nullptr;
+  out.through[0] = to_gpu ? copy.to : nullptr;
+  out.through[1] = from_gpu && (!to_gpu || target == source) ? copy.from : nullptr;
   return out;
 }
 
 // Managed memory goes to that agent, over the engine of it or of the first GPU. Where memory is one, nothing moves.
-Task::Modelled modelled_move(Agent& target, uint64_t bytes) {
-  Task::Modelled out;
+device_clock::Transfer move_time(Agent& target, uint64_t bytes) {
+  device_clock::Transfer out;
   for (const auto& agent : Runtime::get()->agents())
     if (agent->is_gpu() && (agent.get() == &target || (!out.gpu && !target.is_gpu()))) out.gpu = agent.get();
   if (!out.gpu || out.gpu->gpu->device().apu) return {};
@@ -178,21 +163,20 @@ void stop_copies() { engines().stop(); }
 // A fill in stream order that takes its modelled time; `work` does it. For libamdhip64, whose fills
 // are the host's where time is not modelled.
 extern "C" __attribute__((visibility("default"))) hsa_status_t
-hsa_rocm_perf_async_fill(hsa_agent_t agent, void* to, uint64_t bytes, void (*work)(void*), void* data,
+hsa_rocm_perf_async_fill(hsa_agent_t agent, void* to, uint64_t bytes, int rows, void (*work)(void*), void* data,
                          uint32_t wait_count, const hsa_signal_t* waits, hsa_signal_t completion) {
   if (const hsa_status_t status = check(wait_count, waits, completion); status != HSA_STATUS_SUCCESS) return status;
-  Task::Modelled modelled;
-  modelled.way = device_clock::Way::Fill;
-  modelled.bytes = bytes;
-  modelled.gpu = Runtime::get()->agent(agent);
-  modelled.through[0] = to;
-  engines().submit({{waits, waits + wait_count},
-                    completion,
-                    [=] {
-                      const gpu::OutsideWrite writing;
-                      work(data);
-                    },
-                    std::move(modelled)});
+  device_clock::Transfer time;
+  time.way = device_clock::Way::Fill;
+  time.bytes = bytes;
+  time.gpu = Runtime::get()->agent(agent);
+  time.through[0] = to;
+  const rocm_perf_transfer told{to, nullptr, agent, {}, bytes, device_clock::fill_groups(*time.gpu, bytes), rows != 0};
+  const auto fill = [=] {
+    const gpu::OutsideWrite writing;
+    work(data);
+  };
+  engines().submit({waits, waits + wait_count}, completion, fill, time, &told);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -204,13 +188,12 @@ hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_agent, const voi
   if (!to || !from) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (const hsa_status_t status = check(wait_count, waits, completion); status != HSA_STATUS_SUCCESS) return status;
   if (!copy_allowed(to, size) || !copy_allowed(from, size)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  engines().submit({{waits, waits + wait_count},
-                    completion,
-                    [=] {
-                      const gpu::OutsideWrite writing;
-                      if (!read_vmem(to, from, size)) std::memmove(to, from, size);
-                    },
-                    modelled_copy(to, to_agent, from, from_agent, size)});
+  const rocm_perf_transfer told{to, from, to_agent, from_agent, size, 0, 0};
+  const auto copy = [=] {
+    const gpu::OutsideWrite writing;
+    if (!read_vmem(to, from, size)) std::memmove(to, from, size);
+  };
+  engines().submit({waits, waits + wait_count}, completion, copy, copy_time(told), &told);
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from,
@@ -249,11 +232,13 @@ hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const h
                      static_cast<uint8_t*>(f.base) + from_at.x + (from_at.y + y) * f.pitch + (from_at.z + z) * f.slice,
                      box.x);
   };
-  const uint64_t bytes = uint64_t{range->x} * range->y * range->z;
   const hsa_agent_t cpu = Runtime::get()->cpu().handle();
-  Task::Modelled modelled = modelled_copy(to->base, direction == hsaDeviceToHost ? cpu : agent, from->base,
-                                          direction == hsaHostToDevice ? cpu : agent, bytes);
-  engines().submit({{waits, waits + wait_count}, completion, work, std::move(modelled)});
+  const bool to_host = direction == hsaDeviceToHost || direction == hsaHostToHost;
+  const bool from_host = direction == hsaHostToDevice || direction == hsaHostToHost;
+  const rocm_perf_transfer told{
+      to->base, from->base, to_host ? cpu : agent, from_host ? cpu : agent, uint64_t{range->x} * range->y * range->z,
+      0,        0};
+  engines().submit({waits, waits + wait_count}, completion, work, copy_time(told), &told);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -344,13 +329,11 @@ hsa_status_t hsa_amd_svm_prefetch_async(void* address, size_t size, hsa_agent_t 
   if (!address || !size || (wait_count && !waits)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   Agent* target = runtime->agent(agent);
   if (!target) return HSA_STATUS_ERROR_INVALID_AGENT;
-  engines().submit({{waits, waits + wait_count},
-                    completion,
-                    [=] {
-                      for (const auto& one : Runtime::get()->agents())
-                        if (one->is_gpu()) one->gpu->move(address, size, one.get() == target);
-                    },
-                    modelled_move(*target, size)});
+  const auto move = [=] {
+    for (const auto& one : Runtime::get()->agents())
+      if (one->is_gpu()) one->gpu->move(address, size, one.get() == target);
+  };
+  engines().submit({waits, waits + wait_count}, completion, move, move_time(*target, size), nullptr);
   return HSA_STATUS_SUCCESS;
 }
 

@@ -31,25 +31,32 @@ bool by_environment() {
 
 std::atomic<bool> asked{false};
 
-// The furthest any thread has come: where a new one starts.
+// The furthest any thread's calls have come: where a new thread starts.
 std::atomic<uint64_t>& latest() {
   static std::atomic<uint64_t> value{by_environment() ? kOrigin_ns : now_ns()};
   return value;
 }
 
-uint64_t& own() {
-  thread_local uint64_t value = latest().load(std::memory_order_relaxed);
+// A thread's clock, and of the HIP call that it is in what is still to come.
+struct Host {
+  uint64_t now = latest().load(std::memory_order_relaxed), rest = 0, call_begun = 0;
+  uint32_t depth = 0;
+};
+Host& host() {
+  thread_local Host value;
   return value;
 }
 
-thread_local bool in_one_call = false;
-
-uint64_t advance(uint64_t to) {
-  own() = to;
+// After a call.
+uint64_t publish(uint64_t now) {
+  host().now = now;
   uint64_t seen = latest().load(std::memory_order_relaxed);
-  while (to > seen && !latest().compare_exchange_weak(seen, to)) {}
-  return to;
+  while (now > seen && !latest().compare_exchange_weak(seen, now)) {}
+  return now;
 }
+
+std::atomic<const rocm_perf_clock_tool*> tool{nullptr};
+const rocm_perf_clock_tool* recording() { return tool.load(std::memory_order_acquire); }
 
 // Compute units in use over time. Only the latest spans are remembered: earlier ones are over for
 // every thread of a program that synchronises now and then.
@@ -102,48 +109,105 @@ Device& device_of(const void* device) {
   return (*all)[device];
 }
 
+// Where dispatches may not overlap, each takes the whole device.
+uint32_t units_taken(uint32_t units, const Agent& gpu) {
+  const rocm_perf_clock_tool* told = recording();
+  return told && told->one_at_a_time ? gpu.gpu->device().compute_units : units;
+}
+
 // The first row is every device's that has none of its own.
 double bytes_per_ns(std::string_view device, Way way) {
   const auto* own = std::ranges::find(cost::kCopyRates, device, &cost::CopyRates::device);
   return (own == std::end(cost::kCopyRates) ? *cost::kCopyRates : *own).bytes_per_ns[size_t(way)];
 }
-// The runtime's fill kernel: 16 bytes to a work-item, 256 of them to a workgroup.
-constexpr uint64_t kFillGroupBytes = 16 * 256;
+
+// When work that waits for another queue's may start.
+uint64_t heard_ns(uint64_t own_ns, uint64_t other_done_ns) {
+  return other_done_ns > own_ns ? other_done_ns + cost::signal_ns : own_ns;
+}
+
+// What the host does in a stream: a copy within its memory, or, of no bytes, a function.
+uint64_t host_work_ns(uint64_t copied_bytes) {
+  return copied_bytes ? uint64_t(std::llround(double(copied_bytes) / bytes_per_ns("", Way::HostToHost)))
+                      : uint64_t(cost::host_function_ns);
+}
 
 }  // namespace
 
 bool modelled() { return by_environment() || asked.load(std::memory_order_relaxed); }
 
-uint64_t host_ns() { return own(); }
+uint64_t host_ns() { return host().now; }
 
-void host_saw(uint64_t end_ns) {
-  if (end_ns > own()) advance(end_ns + cost::wake_up_ns);
+void host_saw(const Signal& signal) {
+  if (!modelled() || signal.amd.end_ts <= host().now + host().rest) return;
+  host().now = signal.amd.end_ts + cost::wake_up_ns;
+  host().rest = 0;
 }
 
-uint64_t host_asks() { return advance(own() + cost::between_calls_ns + cost::call_ns); }
+void host_sets(Signal& signal) {
+  if (modelled()) signal.amd.end_ts = host().now;
+}
 
-uint64_t host_submits(Call call) {
-  if (in_one_call) return own();
-  const uint64_t whole = call == Call::Launch   ? cost::launch_ns
-                         : call == Call::Marker ? cost::hipEventRecord
-                                                : cost::hipMemcpyAsync;
-  const uint64_t handed_over = own() + cost::between_calls_ns + whole / 2;
-  advance(own() + cost::between_calls_ns + whole);
+uint64_t host_asks() {
+  return host().depth ? host().now : publish(host().now + cost::between_calls_ns + cost::call_ns);
+}
+
+uint64_t host_submits(bool recorded) {
+  if (!modelled()) return 0;
+  if (!host().depth && recorded) publish(host().now + cost::between_calls_ns + cost::packet_ns);
+  const uint64_t handed_over = host().now;
+  if (recorded && recording()) host().now += cost::tracer_ns;
   return handed_over;
 }
 
-uint64_t ready_ns(uint64_t submitted_ns, uint64_t queue_done_ns, bool after_kernel) {
+uint64_t QueueTime::ready_ns(uint64_t submitted_ns) const {
   return std::max(submitted_ns + cost::submit_to_start_ns,
-                  queue_done_ns + (after_kernel ? uint64_t(cost::between_kernels_ns) : 0));
+                  now_ns_ + (after_kernel_ ? uint64_t(cost::between_kernels_ns) : 0));
 }
 
-Span dispatch(const void* device, uint32_t device_units, uint64_t ready, uint64_t duration, uint32_t units) {
-  std::lock_guard lock(devices_mutex);
-  return device_of(device).units.place(device_units, ready, std::max<uint64_t>(duration, 1), units);
+Span QueueTime::dispatched(const Agent& on, const hsa_kernel_dispatch_packet_t& packet, uint64_t ready,
+                           uint64_t duration, uint32_t units) {
+  Span span{};
+  {
+    std::lock_guard lock(devices_mutex);
+    span = device_of(&on).units.place(on.gpu->device().compute_units, ready, std::max<uint64_t>(duration, 1),
+                                      units_taken(units, on));
+  }
+  now_ns_ = span.end;
+  after_kernel_ = true;
+  if (const rocm_perf_clock_tool* told = recording()) told->dispatched(&packet, span.start, span.end);
+  return span;
 }
 
-Span transfer(const gpu::DeviceSpec* spec, const void* device, Way way, uint64_t ready, uint64_t bytes) {
-  const uint32_t device_units = spec ? spec->compute_units : 1;
+uint64_t QueueTime::passed(uint64_t submitted_ns, bool marker, const std::vector<hsa_signal_t>& waited_for) {
+  if (marker) {  // it needs nothing of the device
+    const uint64_t least = after_kernel_ && last_marker_ns_ ? last_marker_ns_ + cost::event_least_ns : 0;
+    now_ns_ = std::max({now_ns_, submitted_ns + cost::submit_to_start_ns, least});
+    last_marker_ns_ = now_ns_;
+    after_kernel_ = false;
+  }
+  for (hsa_signal_t handle : waited_for)
+    if (const Signal* signal = signal_of(handle)) now_ns_ = heard_ns(now_ns_, signal->amd.end_ts);
+  return now_ns_;
+}
+
+uint32_t fill_groups(const Agent& gpu, uint64_t bytes) {
+  constexpr uint64_t kGroupBytes = 16 * 256;  // 16 to a work-item, as ROCm's clr has it
+  return uint32_t(std::min<uint64_t>(gpu.gpu->device().compute_units, (bytes + kGroupBytes - 1) / kGroupBytes));
+}
+
+void Transfer::submit(const rocm_perf_transfer* told) {
+  submitted_ns = host_submits(true);
+  if (told && recording()) number = recording()->submitted(told);
+}
+
+Span Transfer::done(const std::vector<hsa_signal_t>& waited_for) {
+  uint64_t ready = submitted_ns + cost::submit_to_start_ns;
+  for (hsa_signal_t handle : waited_for)
+    if (const Signal* signal = signal_of(handle)) ready = std::max(ready, signal->amd.end_ts);
+  if (gpu)
+    for (const void* at : through)
+      if (at) gpu->gpu->streamed(at, bytes);
   // The runtime copies within a device by a kernel of its own in the same queue. Here an engine does, and
   // the signal by which the queue hears of its end takes what starting that kernel does.
   const uint64_t start_ns = way == Way::HostToDevice     ? cost::host_copy_start_ns
@@ -151,57 +215,64 @@ Span transfer(const gpu::DeviceSpec* spec, const void* device, Way way, uint64_t
                             : way == Way::DeviceToDevice ? 0
                                                          : cost::copy_start_ns;
   const uint64_t duration =
-      start_ns + uint64_t(std::llround(double(bytes) / bytes_per_ns(spec ? spec->name : "", way)));
-  std::lock_guard lock(devices_mutex);
-  Device& on = device_of(device);
-  if (way == Way::Fill)
-    return on.units.place(device_units, ready, duration,
-                          uint32_t(std::min<uint64_t>(device_units, bytes / kFillGroupBytes + 1)));
-  uint64_t& free = on.engine_free[size_t(way)];
-  const uint64_t start = std::max(ready, free);
-  return {start, free = start + duration};
-}
-
-uint64_t host_work_ns(uint64_t copied_bytes) {
-  return copied_bytes ? uint64_t(std::llround(double(copied_bytes) / bytes_per_ns("", Way::HostToHost)))
-                      : uint64_t(cost::host_function_ns);
-}
-
-uint64_t least_after_ns(uint64_t marker_ns) { return marker_ns ? marker_ns + cost::event_least_ns : 0; }
-
-uint64_t heard_ns(uint64_t own_ns, uint64_t other_done_ns) {
-  return other_done_ns > own_ns ? other_done_ns + cost::signal_ns : own_ns;
+      start_ns + uint64_t(std::llround(double(bytes) / bytes_per_ns(gpu ? gpu->gpu->device().name : "", way)));
+  Span span{};
+  {
+    std::lock_guard lock(devices_mutex);
+    Device& on = device_of(gpu);
+    if (way == Way::Fill) {
+      const uint32_t units = units_taken(fill_groups(*gpu, bytes), *gpu);
+      span = on.units.place(gpu->gpu->device().compute_units, ready, duration, units);
+    } else {
+      uint64_t& free = on.engine_free[size_t(way)];
+      span.start = std::max(ready, free);
+      span.end = free = span.start + duration;
+    }
+  }
+  if (number) recording()->transferred(number, span.start, span.end);
+  return span;
 }
 
 }  // namespace device_clock
 
-extern "C" void hsa_rocm_perf_graph_launch(int begins) {
+extern "C" void hsa_rocm_perf_set_clock_tool(const rocm_perf_clock_tool* tool) { device_clock::tool = tool; }
+extern "C" uint64_t hsa_rocm_perf_host_ns(void) { return device_clock::host_ns(); }
+extern "C" uint64_t hsa_rocm_perf_call_begins(uint64_t before_ns, uint64_t cost_ns) {
   using namespace device_clock;
-  if (!modelled()) return;
-  in_one_call = begins != 0;
-  const uint64_t before_work = cost::hipGraphLaunch / 2;
-  advance(own() + (begins ? cost::between_calls_ns + before_work : cost::hipGraphLaunch - before_work));
+  Host& own = host();
+  if (own.depth++) return own.now;  // part of the call around it
+  own.call_begun = own.now;
+  const uint64_t start = own.now + before_ns;
+  own.rest = cost_ns - cost_ns / 2;
+  own.now = start + cost_ns / 2;
+  return start;
 }
-extern "C" uint64_t hsa_rocm_perf_host_work_submitted(void) {
-  return device_clock::modelled() ? device_clock::host_submits(device_clock::Call::Marker) : 0;
+extern "C" uint64_t hsa_rocm_perf_call_ends(int polled) {
+  using namespace device_clock;
+  Host& own = host();
+  if (--own.depth) return own.now;
+  publish(polled ? own.call_begun : own.now + own.rest);
+  own.rest = 0;
+  return own.now;
 }
 extern "C" void hsa_rocm_perf_host_work_done(uint64_t submitted_ns, uint32_t count, const hsa_signal_t* waits,
                                              uint64_t copied_bytes, hsa_signal_t completion) {
+  using namespace device_clock;
   uint64_t start = submitted_ns;
   for (uint32_t i = 0; i < count; ++i)
     if (const Signal* signal = signal_of(waits[i])) start = std::max(start, signal->amd.end_ts + cost::wake_up_ns);
-  complete(completion, start, start + device_clock::host_work_ns(copied_bytes));
+  complete(completion, start, start + host_work_ns(copied_bytes));
 }
 extern "C" void hsa_rocm_perf_host_copied(uint64_t bytes) {
   using namespace device_clock;
-  if (modelled()) advance(own() + host_work_ns(bytes));
+  if (modelled()) host().now += host_work_ns(bytes);
 }
 extern "C" void hsa_rocm_perf_staged(uint64_t bytes, int to_host) {
   using namespace device_clock;
   if (!modelled() || bytes > cost::staged_bytes) return;
   const uint64_t in_ns = 1000 * bytes / cost::stage_in_bytes_per_us,
                  out_ns = cost::stage_out_ns + 1000 * bytes / cost::stage_out_bytes_per_us;
-  advance(own() + (to_host ? out_ns : in_ns));
+  host().now += to_host ? out_ns : in_ns;
 }
 
 extern "C" void hsa_rocm_perf_modelled_time(int on) { device_clock::asked = on != 0; }

@@ -80,10 +80,11 @@ class HardwareQueue final : public Queue {
       now_ = std::exchange(submitted[index & (submitted.size() - 1)], {});
       const bool going = execute(packet, header);
       if (now_.ticket) lane->done(now_.ticket);
-      if (!going) return;
+      if (!going) break;
       store_header(packet, HSA_PACKET_TYPE_INVALID);
       read_index().fetch_add(1, std::memory_order_release);
     }
+    lane->close();
   }
 
   bool execute(Packet& packet, uint16_t header) {
@@ -121,8 +122,9 @@ class HardwareQueue final : public Queue {
     request.dispatch_id = read_index().load(std::memory_order_relaxed);
     request.timed = device_clock::modelled();
     if (request.timed) {
-      take_turn();
-      request.start_ns = ready_ns();
+      if (now_.ticket) lane->take_turn(now_.ticket);
+      request.start_ns = time_.ready_ns(now_.ns);
+      request.gets_nowhere = [this] { lane->hold([] { return true; }); };
     }
     std::atomic_thread_fence(std::memory_order_seq_cst);
     uint64_t start = now_ns();
@@ -131,27 +133,14 @@ class HardwareQueue final : public Queue {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!result.ok) return fault(result);
     if (request.timed) {
-      const device_clock::Span span = device_clock::dispatch(
-          agent, agent->gpu->device().compute_units, request.start_ns, result.duration_ns, result.compute_units);
+      const device_clock::Span span =
+          time_.dispatched(*agent, p, request.start_ns, result.duration_ns, result.compute_units);
       start = span.start;
-      end = time_ns_ = span.end;
-      after_kernel_ = true;
+      end = span.end;
+      lane->hold(nullptr);
     }
     complete(p.completion_signal, start, std::max(end, start + 1));
     return true;
-  }
-
-  void take_turn() {
-    if (now_.ticket) lane->take_turn(now_.ticket);
-  }
-  // When a dispatch may start: after what the queue did before, and after the host submitted it.
-  uint64_t ready_ns() const { return device_clock::ready_ns(now_.ns, time_ns_, after_kernel_); }
-  // The time of a marker: it needs nothing of the device.
-  void mark_time() {
-    const uint64_t least = after_kernel_ ? device_clock::least_after_ns(last_marker_ns_) : 0;
-    time_ns_ = std::max({time_ns_, device_clock::ready_ns(now_.ns, 0, false), least});
-    last_marker_ns_ = time_ns_;
-    after_kernel_ = false;
   }
 
   bool wait_while(auto pending) {
@@ -167,7 +156,7 @@ class HardwareQueue final : public Queue {
   }
 
   bool barrier(const hsa_barrier_and_packet_t& p, bool all) {
-    const uint64_t start = now_ns();
+    const uint64_t began = now_ns();
     const bool done = wait_while([&] {
       bool any_signal = false, any_zero = false, any_left = false;
       for (hsa_signal_t handle : p.dep_signal) {
@@ -178,35 +167,28 @@ class HardwareQueue final : public Queue {
       }
       return any_signal && (all ? any_left : !any_zero);
     });
-    if (!done) return false;
-    if (device_clock::modelled()) {
-      take_turn();
-      if (signal_of(p.completion_signal)) mark_time();
-      for (hsa_signal_t handle : p.dep_signal)
-        if (Signal* signal = signal_of(handle)) time_ns_ = device_clock::heard_ns(time_ns_, signal->amd.end_ts);
-      complete(p.completion_signal, time_ns_, time_ns_);
-      return true;
-    }
-    complete(p.completion_signal, start, now_ns());
-    return true;
+    if (done) passed(began, p.completion_signal, {std::begin(p.dep_signal), std::end(p.dep_signal)});
+    return done;
   }
 
   bool barrier_value(const hsa_amd_barrier_value_packet_t& p) {
-    const uint64_t start = now_ns();
+    const uint64_t began = now_ns();
     Signal* signal = signal_of(p.signal);
     const bool done = !signal || wait_while([&] {
       return !holds(hsa_signal_condition_t(p.cond), signal->value().load(std::memory_order_acquire) & p.mask, p.value);
     });
-    if (!done) return false;
+    if (done) passed(began, p.completion_signal, {p.signal});
+    return done;
+  }
+
+  // A packet that waited for those signals has come to its end.
+  void passed(uint64_t began, hsa_signal_t completion, const std::vector<hsa_signal_t>& waited_for) {
+    uint64_t end = now_ns();
     if (device_clock::modelled()) {
-      take_turn();
-      mark_time();
-      if (signal) time_ns_ = device_clock::heard_ns(time_ns_, signal->amd.end_ts);
-      complete(p.completion_signal, time_ns_, time_ns_);
-      return true;
+      if (now_.ticket) lane->take_turn(now_.ticket);
+      began = end = time_.passed(now_.ns, signal_of(completion) != nullptr, waited_for);
     }
-    complete(p.completion_signal, start, now_ns());
-    return true;
+    complete(completion, began, end);
   }
 
   bool fault(const gpu::DispatchResult& result) {
@@ -243,9 +225,7 @@ class HardwareQueue final : public Queue {
   std::mutex mutex_;
   std::condition_variable wake_;
   uint64_t rings_ = 0;
-  // Modelled: the end of the last packet, and whether there was a kernel before the next.
-  uint64_t time_ns_ = 0, last_marker_ns_ = 0;
-  bool after_kernel_ = false;
+  device_clock::QueueTime time_;
   Submitted now_;  // the packet at hand
   std::atomic<bool> stopping_{false};
   std::thread thread_;

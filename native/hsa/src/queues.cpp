@@ -105,17 +105,9 @@ void hand_over(Queue& queue, uint64_t end) {
   const uint64_t begin = queue.rung_index.load(std::memory_order_relaxed), size = queue.submitted.size();
   if (int64_t(end - begin) <= 0) return;
   if (end - begin > size) end = queue.write_index().load(std::memory_order_acquire);
-  if (device_clock::modelled() && queue.lane) {
-    for (uint64_t i = begin; i != end; ++i) {
-      const Packet& packet = queue.slot_at(i);
-      const bool kernel = packet_type(load_header(packet)) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
-      // A packet that only orders the next one is part of its submission.
-      const bool counts = kernel || packet.barrier.completion_signal.handle;
-      using device_clock::Call;
-      queue.submitted[i & (size - 1)] = {
-          counts ? device_clock::host_submits(kernel ? Call::Launch : Call::Marker) : device_clock::host_ns(),
-          queue.lane->submit()};
-    }
+  for (uint64_t i = begin; i != end && queue.lane && device_clock::modelled(); ++i) {
+    const bool kernel = packet_type(load_header(queue.slot_at(i))) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+    queue.submitted[i & (size - 1)] = {device_clock::host_submits(kernel), queue.lane->submit()};
   }
   queue.rung_index.store(end, std::memory_order_release);
 }

@@ -137,7 +137,7 @@ int64_t wait_for(Signal& signal, hsa_signal_condition_t condition, int64_t compa
   while (true) {
     const int64_t value = signal.value().load(std::memory_order_acquire);
     if (holds(condition, value, compare)) {
-      if (device_clock::modelled()) device_clock::host_saw(signal.amd.end_ts);
+      device_clock::host_saw(signal);
       return value;
     }
     const uint64_t passed = now_ns() - start;
@@ -171,7 +171,7 @@ uint32_t wait_any(uint32_t count, const hsa_signal_t* signals, const hsa_signal_
       const int64_t value = signal->value().load(std::memory_order_acquire);
       if (!holds(conditions[i], value, values[i])) continue;
       if (satisfying) *satisfying = value;
-      if (device_clock::modelled()) device_clock::host_saw(signal->amd.end_ts);
+      device_clock::host_saw(*signal);
       return i;
     }
     const uint64_t passed = now_ns() - start;
@@ -203,7 +203,7 @@ void store(hsa_signal_t handle, int64_t value, std::memory_order order) {
     ring(*signal->doorbell_of, value);
     return;
   }
-  if (device_clock::modelled()) signal->amd.end_ts = device_clock::host_ns();
+  device_clock::host_sets(*signal);
   signal->value().store(value, order);
   announce(*signal);
 }

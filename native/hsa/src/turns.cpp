@@ -1,14 +1,13 @@
 #include "turns.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <vector>
 
-namespace {
+#include "signals.h"
 
-constexpr auto kPatience = std::chrono::seconds(10);
+namespace {
 
 struct Turns {
   std::mutex mutex;
@@ -19,6 +18,10 @@ struct Turns {
 Turns& turns() {
   static auto* all = new Turns;
   return *all;
+}
+void tell() {
+  turns().changed.notify_all();
+  wake_watchers();
 }
 
 }  // namespace
@@ -33,24 +36,30 @@ Lane::~Lane() {
     std::lock_guard lock(turns().mutex);
     std::erase(turns().lanes, this);
   }
-  turns().changed.notify_all();
+  tell();
 }
 
 uint64_t Lane::submit() {
   std::lock_guard lock(turns().mutex);
-  tickets_.push_back(turns().next);
+  if (!closed_) tickets_.push_back(turns().next);
   return turns().next++;
+}
+
+bool Lane::first(uint64_t ticket) const {
+  return std::none_of(turns().lanes.begin(), turns().lanes.end(), [&](const Lane* lane) {
+    return lane != this && !lane->tickets_.empty() && lane->tickets_.front() < ticket &&
+           !(lane->held_ && lane->held_());
+  });
+}
+
+bool Lane::has_turn(uint64_t ticket) const {
+  std::lock_guard lock(turns().mutex);
+  return first(ticket);
 }
 
 void Lane::take_turn(uint64_t ticket) {
   std::unique_lock lock(turns().mutex);
-  const auto first = [&] {
-    return std::none_of(turns().lanes.begin(), turns().lanes.end(), [&](const Lane* lane) {
-      return lane != this && !lane->tickets_.empty() && lane->tickets_.front() < ticket &&
-             !(lane->held_ && lane->held_());
-    });
-  };
-  turns().changed.wait_for(lock, kPatience, first);
+  turns().changed.wait(lock, [&] { return first(ticket); });
 }
 
 void Lane::done(uint64_t ticket) {
@@ -58,7 +67,7 @@ void Lane::done(uint64_t ticket) {
     std::lock_guard lock(turns().mutex);
     std::erase(tickets_, ticket);
   }
-  turns().changed.notify_all();
+  tell();
 }
 
 void Lane::hold(std::function<bool()> held) {
@@ -66,5 +75,14 @@ void Lane::hold(std::function<bool()> held) {
     std::lock_guard lock(turns().mutex);
     held_ = std::move(held);
   }
-  turns().changed.notify_all();
+  tell();
+}
+
+void Lane::close() {
+  {
+    std::lock_guard lock(turns().mutex);
+    tickets_.clear();
+    closed_ = true;
+  }
+  tell();
 }

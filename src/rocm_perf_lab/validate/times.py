@@ -18,8 +18,8 @@ from rocm_perf_lab import scratch
 from rocm_perf_lab.arch.model_error import ERROR_CLASSES, model_errors
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.validate.build import build, recorded
+from rocm_perf_lab.validate.costs import Costs, costs
 from rocm_perf_lab.validate.probes import Compared, published
-from rocm_perf_lab.virtual.rocprofv3.costs import Costs, costs
 
 DEVICE = "virtual:mi300a"
 WARM = 2  # launches; the last is taken
@@ -111,33 +111,33 @@ def around_sweep_ns(row: Row, costs: Costs) -> int:
     A sweep changes its two matrices in place, so its program (sarchlab/mgpusim, gpu_perf_scripts)
     copies them from the host before each, and waits for the device before the second event.
     """
-    copy = costs.of("hipMemcpyAsync")
+    copy = costs.calls["hipMemcpy"]
     return (
         costs.from_event_ns(copy)
         + 2 * (costs.staged_ns("H2D", 4 * row.elements) + costs.copy_ns("H2D", 4 * row.elements))
         + costs.after_wait_ns(copy)
-        + costs.after_wait_ns(costs.launch_ns)
-        + costs.after_wait_ns(costs.of("hipEventRecord"))
+        + costs.after_wait_ns(costs.calls["hipLaunchKernel"])
+        + costs.after_wait_ns(costs.calls["hipEventRecord"])
     )
 
 
 def by_events(row: Row, kernel_us: float, costs: Costs) -> float:
     """What an event before and one after would be apart."""
     if row.program == "floydwarshall":
-        on_host = costs.between_calls_ns + costs.launch_ns
-        each = max(1000 * kernel_us + costs.between_kernels_ns, on_host)
+        on_host = costs["between_calls_ns"] + costs.calls["hipLaunchKernel"]
+        each = max(1000 * kernel_us + costs["between_kernels_ns"], on_host)
         return (around_sweep_ns(row, costs) + row.number * each) / 1000
-    return max(costs.event_least_ns, 1000 * kernel_us + costs.event_pair_ns) / 1000
+    return max(costs["event_least_ns"], 1000 * kernel_us + costs["event_pair_ns"]) / 1000
 
 
 def copied(row: Row, costs: Costs) -> Result:
     """A copy is not simulated: the timeline gives it a start and a rate."""
     way = COPIES[row.program]
     took = costs.copy_ns(way, row.number << 20)
-    around = costs.from_event_ns(costs.of("hipMemcpyAsync")) + took
+    around = costs.from_event_ns(costs.calls["hipMemcpy"]) + took
     around += costs.staged_ns(way, row.number << 20)
     if way != "D2D":  # the host waits for it
-        around += costs.after_wait_ns(costs.of("hipEventRecord"))
+        around += costs.after_wait_ns(costs.calls["hipEventRecord"])
     return Result(row.program, row.size, row.measured_us, around / 1000, took / 1000, 0)
 
 

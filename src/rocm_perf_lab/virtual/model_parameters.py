@@ -71,12 +71,11 @@ def _lds() -> str:
 
 def _costs() -> str:
     tables = table(COSTS)
-    whole = {**tables["host"], **tables["device"], **tables["calls"]}
-    lines = [
-        f"inline constexpr uint64_t {n} = {int(v['value'])};\n"
-        for n, v in whole.items()
-        if n[0] != "_"
-    ]
+    whole = {**tables["host"], **tables["device"]}
+    lines = [f"inline constexpr uint64_t {n} = {int(v['value'])};\n" for n, v in whole.items()]
+    calls = (f'    {{"{n}", {int(v["value"])}}},\n' for n, v in tables["calls"].items())
+    lines.append("struct Call {\n  const char* name;\n  uint64_t ns;\n};\n")
+    lines.append(f"inline constexpr Call kCalls[] = {{\n{''.join(calls)}}};\n")
     usual = tables["copies"]
     lines.append("struct CopyRates {\n  const char* device;\n  double bytes_per_ns[5];\n};\n")
     rows = [("", usual), *((n, {**usual, **own}) for n, own in tables["slower_copies"].items())]

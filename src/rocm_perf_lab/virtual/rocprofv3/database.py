@@ -28,8 +28,8 @@ def write(recording: Recording, path: Path, hostname: str) -> None:
             pid=r.pid,
             parent=r.parent,
             command=" ".join(r.log.command),
-            start=r.line.start,
-            end=r.line.end,
+            start=r.log.start,
+            end=r.log.end,
             hostname=hostname,
             extdata={"virtual": True},
         )
@@ -73,7 +73,7 @@ def write(recording: Recording, path: Path, hostname: str) -> None:
 def guid(r: Recording) -> str:
     """From the content alone: the same recording has the same one."""
     digest = hashlib.sha256()
-    for part in (r.log.command, r.pid, r.line.start, r.calls, r.dispatches, r.copies):
+    for part in (r.log.command, r.pid, r.log.start, r.calls, r.dispatches, r.copies):
         digest.update(repr(part).encode())
     digest.update(repr((r.allocations, r.wanted.pmc, [g.spec.name for g in r.gpus])).encode())
     return str(uuid.UUID(bytes=digest.digest()[:16], version=4))

@@ -50,8 +50,8 @@ def _tool(r: Recording, hostname: str) -> Object:
         "metadata": {
             "pid": r.pid,
             "ppid": r.parent,
-            "init_time": r.line.start,
-            "fini_time": r.line.end,
+            "init_time": r.log.start,
+            "fini_time": r.log.end,
             "command": list(r.log.command),
             "node": {"hostname": hostname, "machine_id": "0" * 32},
             "virtual": True,

@@ -13,45 +13,27 @@ from typing import Any
 
 from rocm_perf_lab.errors import BadInput
 
+CLOCK_ORIGIN_NS = 1_000_000_000  # where the clock of every process begins (device_clock.cpp)
+
 
 @dataclass
 class Call:
-    """A HIP call. `given` are the handles and addresses it returned through pointers."""
+    """A HIP call."""
 
     correlation: int
-    thread: int
+    thread: int  # from 0, in the order in which they first did something
     name: str
     arguments: tuple[tuple[str, str, str], ...]  # type, name, text
-    result: int | None = None  # None: it never returned
-    given: dict[str, int] = field(default_factory=dict)
-
-    def text(self, name: str) -> str | None:
-        return next((value for _, own, value in self.arguments if own == name), None)
-
-    def pointer(self, *names: str) -> int | None:
-        """The first argument of these names, as an address."""
-        found = next((v for _, own, v in self.arguments if own in names), None)
-        return None if found is None else parse_pointer(found)
-
-    def number(self, *names: str) -> int | None:
-        found = next((v for _, own, v in self.arguments if own in names), None)
-        try:
-            return int(found, 0) if found is not None else None
-        except ValueError:
-            return None
-
-    def of_type(self, kind: str) -> int | None:
-        """The first argument of a handle type."""
-        found = next((v for own, _, v in self.arguments if own.replace(" ", "") == kind), None)
-        return None if found is None else parse_pointer(found)
+    start: int
+    end: int = 0  # of one that never returned, the end of the log
 
 
-@dataclass(frozen=True)
+@dataclass
 class Launch:
     number: int  # from 1, in the order of submission
     correlation: int
     thread: int
-    stream: int  # HIP's own number of the stream, 0 the null stream
+    stream: int
     queue: int
     agent: int
     kernel: int  # kernel object
@@ -61,6 +43,8 @@ class Launch:
     scratch: int
     counted: bool
     traced: bool
+    start: int = 0
+    end: int = 0  # 0: it did not run to its end
 
 
 @dataclass(frozen=True)
@@ -77,19 +61,25 @@ class Outcome:
     counters: dict[str, dict[tuple[int, int, int], float]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Transfer:
+    """A copy, or without a source a fill: hipMemset, which AMD's runtime does with a kernel."""
+
     correlation: int
     thread: int
     stream: int
     target: int
     target_agent: int
-    source: int
-    source_agent: int
     size: int
+    source: int | None
+    source_agent: int
+    groups: int  # of a fill's kernel
+    rows: bool  # filled with a pitch
+    start: int = 0
+    end: int = 0  # 0: it was not done
 
 
-@dataclass(frozen=True)
+@dataclass
 class Memory:
     """An allocation, or with `size` None the end of one."""
 
@@ -98,6 +88,8 @@ class Memory:
     address: int
     size: int | None
     agent: int | None
+    start: int
+    end: int = 0  # of the call that it is part of
 
 
 @dataclass(frozen=True)
@@ -119,14 +111,6 @@ class Symbol:
     code: int  # number of the last code object before it
 
 
-@dataclass(frozen=True)
-class Return:
-    call: Call
-
-
-Entry = Call | Return | Launch | Transfer | Memory
-
-
 @dataclass
 class ThreadTrace:
     waves: list[dict[str, Any]] = field(default_factory=list)
@@ -140,25 +124,31 @@ class ProcessLog:
     command: tuple[str, ...]
     real_start: int
     real_end: int | None = None
-    entries: list[Entry] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    launches: list[Launch] = field(default_factory=list)
+    transfers: list[Transfer] = field(default_factory=list)
+    memory: list[Memory] = field(default_factory=list)
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     codes: list[Code] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
     agents: list[tuple[int, bool, str]] = field(default_factory=list)  # node, GPU?, name
     traces: dict[int, ThreadTrace] = field(default_factory=dict)
 
+    start: int = CLOCK_ORIGIN_NS
+    end: int = CLOCK_ORIGIN_NS
+
     @property
-    def launches(self) -> list[Launch]:
-        return [entry for entry in self.entries if isinstance(entry, Launch)]
+    def finished(self) -> list[Launch]:
+        return [launch for launch in self.launches if launch.end]
 
-
-def parse_pointer(text: str) -> int:
-    if text in ("(nil)", "nullptr", ""):
-        return 0
-    try:
-        return int(text, 0)
-    except ValueError:
-        return 0
+    def begin_at(self, start: int) -> None:
+        """Every process has a clock of its own; in a recording they have their places."""
+        by = start - self.start
+        self.start, self.end = start, self.end + by
+        for group in (self.calls, self.launches, self.transfers, self.memory):
+            for work in group:
+                if work.end:
+                    work.start, work.end = work.start + by, work.end + by
 
 
 def read_logs(folder: Path) -> list[ProcessLog]:
@@ -173,18 +163,17 @@ def read_log(path: Path) -> ProcessLog | None:
             f"the recording of process {path.stem} is incomplete: its log could not be written",
             hint=f"make room on the disk of {path.parent}, or choose another with TMPDIR",
         )
-    log: ProcessLog | None = None
-    open_calls: dict[int, Call] = {}
+    reader: _Reader | None = None
     with path.open(encoding="ascii", newline="\n") as lines:
         for line in lines:
             if not line.endswith("\n"):
                 break
             record = json.loads(line)
-            if log is None:
-                log = _process(record)
+            if reader is None:
+                reader = _Reader(_process(record), path.parent)
             else:
-                _take(log, record, open_calls, path.parent)
-    return log
+                reader.take(record)
+    return reader.close() if reader else None
 
 
 def _process(r: dict[str, Any]) -> ProcessLog:
@@ -199,62 +188,97 @@ def _text(value: str) -> str:
     return value.encode("latin-1").decode("utf-8", "replace")
 
 
-def _take(log: ProcessLog, r: dict[str, Any], open_calls: dict[int, Call], folder: Path) -> None:
-    kind = r["r"]
-    if kind == "enter":
-        arguments = tuple((_text(t), _text(n), _text(v)) for t, n, v in r["a"])
-        call = Call(r["c"], r["t"], r["n"], arguments)
-        open_calls[call.correlation] = call
-        log.entries.append(call)
-    elif kind == "exit":
-        ended = open_calls.pop(r["c"], None)
-        if ended is not None:
-            ended.result, ended.given = r["v"], r["o"]
-            log.entries.append(Return(ended))
-    elif kind == "dispatch":
-        log.entries.append(_launch(r))
-    elif kind == "done" and r["ok"]:
-        log.outcomes[r["d"]] = _outcome(r)
-    elif kind == "copy":
-        ends = (r["to"], r["ta"], r["from"], r["fa"])
-        log.entries.append(Transfer(r["c"], r["t"], r["s"], *ends, r["size"]))
-    elif kind == "alloc":
-        log.entries.append(Memory(r["c"], r["t"], r["at"], r["size"], r["agent"]))
-    elif kind == "free":
-        log.entries.append(Memory(r["c"], r["t"], r["at"], None, None))
-    elif kind == "code":
-        file = folder / r["file"] if r["file"] else None
-        place = (r["base"], r["size"], r["delta"])
-        log.codes.append(Code(r["id"], r["agent"], *place, _text(r["uri"]), file))
-    elif kind == "symbol":
-        code = log.codes[-1].number if log.codes else 0
-        log.symbols.append(Symbol(r["k"], _text(r["name"]), _text(r["shown"]), code))
-    elif kind == "agent":
-        log.agents.append((r["node"], bool(r["gpu"]), _text(r["name"])))
-    elif kind == "wave":
-        log.traces.setdefault(r["d"], ThreadTrace()).waves.append(r)
-    elif kind == "occupancy":
-        log.traces.setdefault(r["d"], ThreadTrace()).occupancy = r["rows"]
-    elif kind == "end":
-        log.real_end = r["real"]
+class _Reader:
+    def __init__(self, log: ProcessLog, folder: Path) -> None:
+        self.log, self.folder = log, folder
+        self.threads: dict[int, int] = {}
+        self.calls: dict[int, Call] = {}  # by correlation
+        self.launches: dict[int, Launch] = {}
+        self.transfers: dict[int, Transfer] = {}
 
+    def close(self) -> ProcessLog:
+        log = self.log
+        log.calls, log.launches = list(self.calls.values()), list(self.launches.values())
+        log.transfers = list(self.transfers.values())
+        log.calls.sort(key=lambda call: call.correlation)
+        for group in (log.calls, log.launches, log.transfers, log.memory):
+            log.end = max([log.end, *(work.end or work.start for work in group)])
+        for call in log.calls:
+            call.end = call.end or log.end
+        for memory in log.memory:
+            around = self.calls.get(memory.correlation)
+            memory.end = max(memory.start, around.end if around else 0)
+        return log
 
-def _launch(r: dict[str, Any]) -> Launch:
-    return Launch(
-        number=r["d"],
-        correlation=r["c"],
-        thread=r["t"],
-        stream=r["s"],
-        queue=r["q"],
-        agent=r["agent"],
-        kernel=r["k"],
-        workgroup=tuple(r["w"]),
-        grid=tuple(r["g"]),
-        lds=r["lds"],
-        scratch=r["scratch"],
-        counted=bool(r["want"] & 1),
-        traced=bool(r["want"] & 2),
-    )
+    def take(self, r: dict[str, Any]) -> None:
+        log, kind = self.log, r["r"]
+        if kind == "enter":
+            arguments = tuple((_text(t), _text(n), _text(v)) for t, n, v in r["a"])
+            self.calls[r["c"]] = Call(r["c"], self._thread(r), r["n"], arguments, r["b"])
+        elif kind == "exit" and r["c"] in self.calls:
+            call = self.calls[r["c"]]
+            call.end = max(call.start + 1, r["e"])  # a poll in vain takes no time of the clock
+        elif kind == "dispatch":
+            self.launches[r["d"]] = self._launch(r)
+        elif kind == "done" and r["ok"]:
+            log.outcomes[r["d"]] = _outcome(r)
+        elif kind in ("copy", "fill"):
+            self.transfers[r["n"]] = self._transfer(r)
+        elif kind in ("dispatched", "transferred"):
+            work = self.launches[r["d"]] if kind == "dispatched" else self.transfers[r["n"]]
+            work.start, work.end = r["b"], r["e"]
+        elif kind in ("alloc", "free"):
+            place = (r["c"], self._thread(r), r["at"], r.get("size"), r.get("agent"))
+            log.memory.append(Memory(*place, r["b"]))
+        elif kind == "code":
+            file = self.folder / r["file"] if r["file"] else None
+            code = (r["id"], r["agent"], r["base"], r["size"], r["delta"])
+            log.codes.append(Code(*code, _text(r["uri"]), file))
+        elif kind == "symbol":
+            last = log.codes[-1].number if log.codes else 0
+            log.symbols.append(Symbol(r["k"], _text(r["name"]), _text(r["shown"]), last))
+        elif kind == "agent":
+            log.agents.append((r["node"], bool(r["gpu"]), _text(r["name"])))
+        elif kind == "wave":
+            log.traces.setdefault(r["d"], ThreadTrace()).waves.append(r)
+        elif kind == "occupancy":
+            log.traces.setdefault(r["d"], ThreadTrace()).occupancy = r["rows"]
+        elif kind == "end":
+            log.real_end = r["real"]
+
+    def _thread(self, r: dict[str, Any]) -> int:
+        return self.threads.setdefault(r["t"], len(self.threads))
+
+    def _launch(self, r: dict[str, Any]) -> Launch:
+        return Launch(
+            number=r["d"],
+            correlation=r["c"],
+            thread=self._thread(r),
+            stream=r["s"],
+            queue=r["q"],
+            agent=r["agent"],
+            kernel=r["k"],
+            workgroup=tuple(r["w"]),
+            grid=tuple(r["g"]),
+            lds=r["lds"],
+            scratch=r["scratch"],
+            counted=bool(r["want"] & 1),
+            traced=bool(r["want"] & 2),
+        )
+
+    def _transfer(self, r: dict[str, Any]) -> Transfer:
+        return Transfer(
+            correlation=r["c"],
+            thread=self._thread(r),
+            stream=r["s"],
+            target=r["to"],
+            target_agent=r["ta"],
+            size=r["size"],
+            source=r.get("from"),
+            source_agent=r.get("fa", 0),
+            groups=r.get("groups", 0),
+            rows=bool(r.get("rows", 0)),
+        )
 
 
 def _outcome(r: dict[str, Any]) -> Outcome:

@@ -1,4 +1,4 @@
-"""One process's log on its timeline, as the rows that a database, CSV and JSON are written from."""
+"""One process's log as the rows that a database, CSV and JSON are written from."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from rocm_perf_lab.trace.rocpd_records import Allocation, Argument, Call, Copy, 
 from rocm_perf_lab.virtual.rocprofv3 import counters
 from rocm_perf_lab.virtual.rocprofv3.agents import Gpu
 from rocm_perf_lab.virtual.rocprofv3.counters import Catalogue, Wanted
-from rocm_perf_lab.virtual.rocprofv3.log import Code, Outcome, ProcessLog, Symbol
+from rocm_perf_lab.virtual.rocprofv3.log import Code, Outcome, ProcessLog, Symbol, Transfer
 from rocm_perf_lab.virtual.rocprofv3.options import Pass
-from rocm_perf_lab.virtual.rocprofv3.spans import FillSpan, Timeline
-from rocm_perf_lab.virtual.rocprofv3.timeline import FILL_WORKGROUP, direction, fill_groups
 
-_DIRECTIONS = {"H": "HOST", "D": "DEVICE"}
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 _FIRST_HOST_ADDRESS = 0x7000_0000_0000
 _LOWEST_ADDRESS = 0x10000
 # The runtime's own kernels, under numbers that are no kernel object's.
 _FILLS = {-1: "__amd_rocclr_fillBufferAligned", -2: "__amd_rocclr_fillBufferAligned2D"}
+_FILL_WORKGROUP = 256
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,6 @@ class Recording:
     """What one process did, in the numbers of a database."""
 
     log: ProcessLog
-    line: Timeline
     gpus: list[Gpu]
     wanted: Pass
     pid: int
@@ -78,8 +75,7 @@ class Recording:
 
     @cached_property
     def addresses(self) -> Addresses:
-        memory = (span.memory for span in self.line.memory)
-        spans = [(m.address, m.address + (m.size or 0)) for m in memory]
+        spans = [(m.address, m.address + (m.size or 0)) for m in self.log.memory]
         return Addresses([*spans, *((c.base, c.base + c.size) for c in self.log.codes)])
 
     @cached_property
@@ -105,7 +101,7 @@ class Recording:
                 next((k for k in known.kernels if k.name == symbol.name), None) if known else None
             )
             rows[symbol.kernel] = self._row(len(rows) + 1, code, symbol, kernel)
-        for number in sorted({_fill_kernel(span) for span in self.line.fills}, reverse=True):
+        for number in sorted({_fill_kernel(fill) for fill in self._filled}, reverse=True):
             name = _FILLS[number]
             rows[number] = self._row(len(rows) + 1, 0, Symbol(number, name, name, 0), None)
         return rows
@@ -148,19 +144,19 @@ class Recording:
         wanted = self.wanted.traces
         return [
             Call(
-                span.call.name,
-                span.start,
-                span.end,
-                tid=self.thread(span.thread),
-                correlation=span.call.correlation,
-                category=_category(span.call.name),
+                call.name,
+                call.start,
+                call.end,
+                tid=self.thread(call.thread),
+                correlation=call.correlation,
+                category=_category(call.name),
                 args=[
                     Argument(kind, name, self.addresses.text(text))
-                    for kind, name, text in span.call.arguments
+                    for kind, name, text in call.arguments
                 ],
             )
-            for span in self.line.calls
-            if ("hip_compiler" if span.call.name.startswith("__") else "hip_runtime") in wanted
+            for call in self.log.calls
+            if ("hip_compiler" if call.name.startswith("__") else "hip_runtime") in wanted
         ]
 
     @cached_property
@@ -170,21 +166,20 @@ class Recording:
         if not (p.pmc or "kernel" in p.traces):
             return []
         rows = []
-        for span in self.line.launches:
-            launch = span.launch
+        for launch in self.log.finished:
             if p.pmc and not launch.counted and "kernel" not in p.traces:
                 continue
             rows.append(
                 Dispatch(
                     kernel=self.kernels[launch.kernel].number,
                     agent=launch.agent,
-                    start=span.start,
-                    end=span.end,
+                    start=launch.start,
+                    end=launch.end,
                     workgroup=launch.workgroup,
                     grid=launch.grid,
                     queue=launch.queue,
-                    stream=span.stream,
-                    tid=self.thread(span.thread),
+                    stream=launch.stream,
+                    tid=self.thread(launch.thread),
                     correlation=launch.correlation,
                     lds=launch.lds,
                     scratch=launch.scratch,
@@ -208,33 +203,35 @@ class Recording:
         """The mean of a share of each launch, by their time."""
         whole: dict[str, int] = {}
         seen: dict[str, float] = {}
-        for span in self.line.launches:
-            outcome = self.log.outcomes[span.launch.number]
-            name = self.kernels[span.launch.kernel].display
+        for launch in self.log.finished:
+            outcome = self.log.outcomes[launch.number]
+            name = self.kernels[launch.kernel].display
             whole[name] = whole.get(name, 0) + outcome.duration_ns
             seen[name] = seen.get(name, 0.0) + outcome.duration_ns * share(outcome)
         return {name: seen[name] / total for name, total in sorted(whole.items()) if total}
 
     def _fills(self) -> Iterator[Dispatch]:
         """Timed, but not counted: no code of the runtime's kernels is executed here."""
-        units = {gpu.number: int(gpu.extdata["cu_count"]) for gpu in self.gpus}
         last = max((launch.number for launch in self.log.launches), default=0)
-        queues = {span.stream: span.launch.queue for span in self.line.launches}
-        for number, span in enumerate(self.line.fills, last + 1):
-            groups = fill_groups(span.size, units[span.agent])
+        queues = {launch.stream: launch.queue for launch in self.log.finished}
+        for number, fill in enumerate(self._filled, last + 1):
             yield Dispatch(
-                kernel=self.kernels[_fill_kernel(span)].number,
-                agent=span.agent,
-                start=span.start,
-                end=span.end,
-                workgroup=(FILL_WORKGROUP, 1, 1),
-                grid=(FILL_WORKGROUP * groups, 1, 1),
-                queue=queues.get(span.stream, 1),
-                stream=span.stream,
-                tid=self.thread(span.thread),
-                correlation=span.call.correlation,
+                kernel=self.kernels[_fill_kernel(fill)].number,
+                agent=fill.target_agent,
+                start=fill.start,
+                end=fill.end,
+                workgroup=(_FILL_WORKGROUP, 1, 1),
+                grid=(_FILL_WORKGROUP * fill.groups, 1, 1),
+                queue=queues.get(fill.stream, 1),
+                stream=fill.stream,
+                tid=self.thread(fill.thread),
+                correlation=fill.correlation,
                 dispatch_id=number,
             )
+
+    @cached_property
+    def _filled(self) -> list[Transfer]:
+        return [t for t in self.log.transfers if t.source is None and t.end]
 
     def _values(self, agent: int, outcome: Outcome) -> list[Value]:
         if not outcome.counters or self.catalogue is None:
@@ -252,53 +249,48 @@ class Recording:
     def copies(self) -> list[Copy]:
         if "copy" not in self.wanted.traces:
             return []
-        numbers = [gpu.number for gpu in self.gpus]
-        rows = []
-        for span in self.line.copies:
-            t = span.transfer
-            source, target = direction(t, numbers).split("2")
-            rows.append(
-                Copy(
-                    f"MEMORY_COPY_{_DIRECTIONS[source]}_TO_{_DIRECTIONS[target]}",
-                    span.start,
-                    span.end,
-                    t.size,
-                    tid=self.thread(span.thread),
-                    correlation=t.correlation,
-                    stream=span.stream,
-                    source=t.source_agent,
-                    target=t.target_agent,
-                    source_address=self.addresses(t.source),
-                    target_address=self.addresses(t.target),
-                )
+        gpus = {gpu.number for gpu in self.gpus}
+        place = {True: "DEVICE", False: "HOST"}
+        return [
+            Copy(
+                f"MEMORY_COPY_{place[t.source_agent in gpus]}_TO_{place[t.target_agent in gpus]}",
+                t.start,
+                t.end,
+                t.size,
+                tid=self.thread(t.thread),
+                correlation=t.correlation,
+                stream=t.stream,
+                source=t.source_agent,
+                target=t.target_agent,
+                source_address=self.addresses(t.source),
+                target_address=self.addresses(t.target),
             )
-        return rows
+            for t in self.log.transfers
+            if t.source is not None and t.end
+        ]
 
     @cached_property
     def allocations(self) -> list[Allocation]:
         if "allocation" not in self.wanted.traces:
             return []
-        rows = []
-        for span in self.line.memory:
-            m = span.memory
-            rows.append(
-                Allocation(
-                    "FREE" if m.size is None else "ALLOC",
-                    "REAL",
-                    span.start,
-                    span.end,
-                    m.size or 0,
-                    address=self.addresses(m.address),
-                    agent=m.agent,
-                    tid=self.thread(span.thread),
-                    correlation=m.correlation,
-                )
+        return [
+            Allocation(
+                "FREE" if m.size is None else "ALLOC",
+                "REAL",
+                m.start,
+                m.end,
+                m.size or 0,
+                address=self.addresses(m.address),
+                agent=m.agent,
+                tid=self.thread(m.thread),
+                correlation=m.correlation,
             )
-        return rows
+            for m in self.log.memory
+        ]
 
 
-def _fill_kernel(span: FillSpan) -> int:
-    return -2 if span.plane else -1
+def _fill_kernel(fill: Transfer) -> int:
+    return -2 if fill.rows else -1
 
 
 def _category(name: str) -> str:

@@ -24,18 +24,15 @@ from rocm_perf_lab.virtual.rocprofv3 import (
     tables,
     thread_trace,
 )
-from rocm_perf_lab.virtual.rocprofv3.costs import costs
 from rocm_perf_lab.virtual.rocprofv3.counters import Wanted
-from rocm_perf_lab.virtual.rocprofv3.log import ProcessLog, read_logs
+from rocm_perf_lab.virtual.rocprofv3.log import CLOCK_ORIGIN_NS, ProcessLog, read_logs
 from rocm_perf_lab.virtual.rocprofv3.options import Command, Pass
 from rocm_perf_lab.virtual.rocprofv3.recording import Recording
-from rocm_perf_lab.virtual.rocprofv3.timeline import simulate
 
 RECORDER = "librocm_perf_record.so"
-# "1": times begin at a fixed origin and processes are numbered, so that the same program and
+# "1": times begin where the clock does and processes are numbered, so that the same program and
 # input give the same bytes.
 REPRODUCIBLE = "ROCM_PERF_REPRODUCIBLE"
-_FIXED_ORIGIN_NS = 1_000_000_000
 _BETWEEN_PROCESSES_NS = 1_000_000
 _GRACE_S = 5.0
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -114,7 +111,7 @@ def _environment(folder: Path, device: str) -> dict[str, str]:
         "ROCM_PERF_RECORD": str(folder),
         "ROCM_PERF_HIP_TOOL": str(library),
         "HSA_TOOLS_LIB": tools,
-        "ROCM_PERF_VIRTUAL_TIMING": "model",  # what the program reads is what the trace says
+        "ROCM_PERF_VIRTUAL_TIMING": "model",  # one clock: the program's events and the recording
     }
 
 
@@ -205,22 +202,19 @@ def _recordings(
     logs: list[ProcessLog], wanted: Pass, counted: list[Wanted], gpus: list[agents.Gpu]
 ) -> list[Recording]:
     reproducible = os.environ.get(REPRODUCIBLE, "") not in ("", "0")
-    units = {gpu.number: gpu.spec.compute_units for gpu in gpus}
     known = counters.catalogue(gpus[0].spec.architecture) if counted else None
     numbers = {log.pid: i if reproducible else log.pid for i, log in enumerate(logs, 1)}
     made: list[Recording] = []
     for log in logs:
-        start = _FIXED_ORIGIN_NS if reproducible else log.real_start
+        start = CLOCK_ORIGIN_NS if reproducible else log.real_start
         # A process that began after another had ended comes after it in virtual time too.
         for other in made:
             if other.log.real_end is not None and other.log.real_end <= log.real_start:
-                start = max(start, other.line.end + _BETWEEN_PROCESSES_NS)
-        line = simulate(
-            log, costs(gpus[0].spec.name), units, start=start, serialise=bool(wanted.pmc)
-        )
+                start = max(start, other.log.end + _BETWEEN_PROCESSES_NS)
+        log.begin_at(start)
         parent = numbers.get(log.parent, 0 if reproducible else log.parent)
         pid = numbers[log.pid]
-        made.append(Recording(log, line, gpus, wanted, pid, parent, counted, known))
+        made.append(Recording(log, gpus, wanted, pid, parent, counted, known))
     return made
 
 
@@ -254,6 +248,6 @@ def _say_what_is_missing(
         tell(f"no wave ran on {where}: try --att-target-cu 0 or more --att-shader-engine-mask")
     if wanted.pmc and not any(launch.counted for launch in launches):
         tell(f"no counters were collected: {chosen}; launched were: {ran}")
-    unfinished = sum(len(r.log.launches) - len(r.line.launches) for r in recordings)
+    unfinished = sum(len(r.log.launches) - len(r.log.finished) for r in recordings)
     if unfinished:
         tell(f"{unfinished} dispatches did not run to their end and are left out")
