@@ -78,6 +78,15 @@ def test_modelled_time_does_not_depend_on_which_thread_is_faster(
     assert len({done.stdout for done in runs}) == 1
 
 
+@pytest.mark.parametrize("held_up", [False, True])
+def test_what_waits_for_work_behind_it_lets_that_pass(folder: Path, held_up: bool) -> None:
+    delays = next(native_programs().parent.rglob("libdelays.so"))
+    more = {"LD_PRELOAD": str(delays), "DELAYS_SEED": "1"} if held_up else {}
+    waiting = program(folder, "modelled_waits")
+    done = with_environment(waiting, ROCM_PERF_VIRTUAL_TIMING="model", **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_launches_and_modules(folder: Path) -> None:
     module = folder / "module.co"
     hipcc("--genco", PROGRAMS / "module.hip", "-o", module)
