@@ -197,7 +197,7 @@ uint32_t fill_groups(const Agent& gpu, uint64_t bytes) {
 }
 
 void Transfer::submit(const rocm_perf_transfer* told) {
-  submitted_ns = host_submits(true);
+  submitted_ns = host_submits(told != nullptr);
   if (told && recording()) number = recording()->submitted(told);
 }
 
