@@ -90,7 +90,7 @@ class Engines {
       taken.work();
       uint64_t end = std::max(now_ns(), start + 1);
       if (taken.lane) {
-        const device_clock::Span span = taken.time.done(taken.waits);
+        const device_clock::Span span = taken.time.done(taken.waits, taken.completion);
         start = span.start;
         end = span.end;
       }

@@ -121,11 +121,6 @@ double bytes_per_ns(std::string_view device, Way way) {
   return (own == std::end(cost::kCopyRates) ? *cost::kCopyRates : *own).bytes_per_ns[size_t(way)];
 }
 
-// When work that waits for another queue's may start.
-uint64_t heard_ns(uint64_t own_ns, uint64_t other_done_ns) {
-  return other_done_ns > own_ns ? other_done_ns + cost::signal_ns : own_ns;
-}
-
 // What the host does in a stream: a copy within its memory, or, of no bytes, a function.
 uint64_t host_work_ns(uint64_t copied_bytes) {
   return copied_bytes ? uint64_t(std::llround(double(copied_bytes) / bytes_per_ns("", Way::HostToHost)))
@@ -145,7 +140,9 @@ void host_saw(const Signal& signal) {
 }
 
 void host_sets(Signal& signal) {
-  if (modelled()) signal.amd.end_ts = host().now;
+  if (!modelled()) return;
+  signal.amd.end_ts = host().now;
+  signal.heard_at_once = false;
 }
 
 uint64_t host_asks() {
@@ -187,7 +184,8 @@ uint64_t QueueTime::passed(uint64_t submitted_ns, bool marker, const std::vector
     after_kernel_ = false;
   }
   for (hsa_signal_t handle : waited_for)
-    if (const Signal* signal = signal_of(handle)) now_ns_ = heard_ns(now_ns_, signal->amd.end_ts);
+    if (const Signal* signal = signal_of(handle); signal && signal->amd.end_ts > now_ns_)
+      now_ns_ = signal->amd.end_ts + (signal->heard_at_once ? 0 : cost::signal_ns);
   return now_ns_;
 }
 
@@ -201,19 +199,18 @@ void Transfer::submit(const rocm_perf_transfer* told) {
   if (told && recording()) number = recording()->submitted(told);
 }
 
-Span Transfer::done(const std::vector<hsa_signal_t>& waited_for) {
+Span Transfer::done(const std::vector<hsa_signal_t>& waited_for, hsa_signal_t completion) {
   uint64_t ready = submitted_ns + cost::submit_to_start_ns;
   for (hsa_signal_t handle : waited_for)
     if (const Signal* signal = signal_of(handle)) ready = std::max(ready, signal->amd.end_ts);
   if (gpu)
     for (const void* at : through)
       if (at) gpu->gpu->streamed(at, bytes);
-  // The runtime copies within a device by a kernel of its own in the same queue. Here an engine does, and
-  // the signal by which the queue hears of its end takes what starting that kernel does.
-  const uint64_t start_ns = way == Way::HostToDevice     ? cost::host_copy_start_ns
-                            : way == Way::DeviceToHost   ? cost::read_back_start_ns
-                            : way == Way::DeviceToDevice ? 0
-                                                         : cost::copy_start_ns;
+  // AMD's runtime fills, and copies within a device, by kernels of its own in the queue.
+  if (Signal* signal = signal_of(completion)) signal->heard_at_once = way == Way::Fill || way == Way::DeviceToDevice;
+  const uint64_t start_ns = way == Way::HostToDevice   ? cost::host_copy_start_ns
+                            : way == Way::DeviceToHost ? cost::read_back_start_ns
+                                                       : cost::copy_start_ns;
   const uint64_t duration =
       start_ns + uint64_t(std::llround(double(bytes) / bytes_per_ns(gpu ? gpu->gpu->device().name : "", way)));
   Span span{};

@@ -56,7 +56,8 @@ struct Transfer {
   uint64_t submitted_ns = 0, number = 0;
 
   void submit(const rocm_perf_transfer* told);  // on the host's thread; nullptr: no tool is told
-  Span done(const std::vector<hsa_signal_t>& waited_for);
+  // The time of it; the completion knows how soon queues hear of it.
+  Span done(const std::vector<hsa_signal_t>& waited_for, hsa_signal_t completion);
 };
 // Workgroups of the kernel by which the runtime fills: one to a compute unit unless the memory is small.
 uint32_t fill_groups(const Agent& gpu, uint64_t bytes);

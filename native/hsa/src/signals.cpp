@@ -84,6 +84,7 @@ Signal* make_signal(int64_t initial, int64_t kind) {
   // anybody waits, and may at worst wake one thread too many.
   signal->amd = {};
   signal->doorbell_of = nullptr;
+  signal->heard_at_once = false;
   signal->amd.kind = kind;
   signal->amd.value = initial;
   return signal;

@@ -13,6 +13,7 @@ struct Signal {
   amd_signal_t amd;
   std::atomic<uint32_t> waiters{0};  // threads asleep on this signal alone
   Queue* doorbell_of = nullptr;
+  bool heard_at_once = false;  // by queues, where time is modelled
 
   std::atomic_ref<int64_t> value() { return std::atomic_ref<int64_t>(const_cast<int64_t&>(amd.value)); }
   hsa_signal_t handle() const { return {reinterpret_cast<uint64_t>(this)}; }

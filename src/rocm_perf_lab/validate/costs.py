@@ -23,8 +23,7 @@ class Costs:
         return self.numbers[name]
 
     def copy_ns(self, way: str, size: int) -> int:
-        """Of a copy within a device, with the signal by which its queue hears of the end."""
-        start = {"H2D": "host_copy_start_ns", "D2H": "read_back_start_ns", "D2D": "signal_ns"}
+        start = {"H2D": "host_copy_start_ns", "D2H": "read_back_start_ns"}
         first = self[start.get(way, "copy_start_ns")]
         return first + round(size / self.copy_bytes_per_ns[way])
 
