@@ -46,7 +46,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def record(program: Path, out: Path, *more: str, **variables: str) -> Recorded:
     env = {"ROCM_PERF_DEVICE": TWO, "ROCM_PERF_REPRODUCIBLE": "1", **variables}
-    words = (*TRACES, *more, "-d", out, "-o", "x", "--", program)
+    words: tuple[str | Path, ...] = (*TRACES, *more, "-d", out, "-o", "x", "--", program)
     done = standin(*words, cwd=program.parent, env=env)
     (path,) = databases(out)
     rows = query(path, "SELECT name, grid_x / workgroup_x, start, end FROM kernels")
