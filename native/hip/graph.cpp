@@ -141,9 +141,7 @@ hipError_t run_order(const std::vector<hipGraphNode*>& order, Stream& stream) {
 
 }  // namespace
 
-hipError_t run_graph(hipGraphExec& exec, Stream& stream) {
-  return run_order(exec.order, stream);
-}
+hipError_t run_graph(hipGraphExec& exec, Stream& stream) { return run_order(exec.order, stream); }
 
 }  // namespace hip
 
