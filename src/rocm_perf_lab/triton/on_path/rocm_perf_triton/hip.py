@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -86,7 +88,8 @@ def device_count() -> int:
 
 def current_device() -> int:
     device = ctypes.c_int(0)
-    call("hipGetDevice", ctypes.byref(device))
+    with _in_no_time():
+        call("hipGetDevice", ctypes.byref(device))
     return device.value
 
 
@@ -108,7 +111,8 @@ def properties(device: int) -> dict[str, Any]:
 
 def malloc(size: int) -> int:
     address = ctypes.c_void_p()
-    call("hipMalloc", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
+    with _in_no_time():
+        call("hipMalloc", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
     return address.value or 0
 
 
@@ -120,12 +124,14 @@ def memory() -> tuple[int, int]:
 
 
 def free(address: int) -> None:
-    call("hipFree", ctypes.c_void_p(address))
+    with _in_no_time():
+        call("hipFree", ctypes.c_void_p(address))
 
 
 def release(address: int) -> None:
     """Free at the end of an object's life, when nobody can be told of a fault any more."""
-    library().hipFree(ctypes.c_void_p(address))
+    with _in_no_time():
+        library().hipFree(ctypes.c_void_p(address))
 
 
 def copy(to: int, source: int, size: int, kind: int) -> None:
@@ -175,7 +181,26 @@ def finish_pending() -> None:
 
 def modelled_time(on: bool) -> None:
     """Whether events tell the model's time; only the virtual GPU can be asked."""
+    global _timing
+    _timing = on
     library().hsa_rocm_perf_modelled_time(ctypes.c_int(on))
+
+
+_timing = False
+
+
+@contextlib.contextmanager
+def _in_no_time() -> Iterator[None]:
+    """In a benchmark: what PyTorch's allocator, which keeps memory, and Triton's launcher do
+    without asking the runtime."""
+    if not _timing:
+        yield
+        return
+    library().hsa_rocm_perf_call_begins(ctypes.c_uint64(0), ctypes.c_uint64(0))
+    try:
+        yield
+    finally:
+        library().hsa_rocm_perf_call_ends(ctypes.c_int(1))
 
 
 def forget_caches() -> None:
@@ -194,10 +219,11 @@ class _PointerAttributes(ctypes.Structure):
 def device_address(address: int) -> int | None:
     """What a kernel may use for this address; None where the device cannot reach it."""
     found = _PointerAttributes()
-    status = library().hipPointerGetAttributes(ctypes.byref(found), ctypes.c_void_p(address))
-    if status:
-        library().hipGetLastError()  # not an error of the program's
-        return None
+    with _in_no_time():
+        status = library().hipPointerGetAttributes(ctypes.byref(found), ctypes.c_void_p(address))
+        if status:
+            library().hipGetLastError()  # not an error of the program's
+            return None
     return found.device_pointer if found.type in (_HOST, _DEVICE, _MANAGED) else None
 
 
