@@ -22,21 +22,27 @@ std::atomic<bool> g_forked{false};
 namespace {
 std::atomic<uint64_t> g_correlation{0};
 
-// By ApiId. A name of the table stands for those that begin with it, the longest one first.
-constexpr auto kCosts_ns = [] {
-  std::array<uint64_t, size_t(ApiId::count)> costs{};
-  for (size_t id = 0; id < costs.size(); ++id) {
-    costs[id] = cost::call_ns;
-    size_t longest = 0;
-    for (const cost::Call& call : cost::kCalls) {
-      const std::string_view known = call.name;
-      if (known.size() <= longest || !std::string_view(kApiNames[id]).starts_with(known)) continue;
-      longest = known.size();
-      costs[id] = call.ns;
+using Costs = std::array<uint64_t, size_t(ApiId::count)>;
+
+// By ApiId. A name of the table stands for those that begin with it, the longest one first. Made when
+// the first call asks: it takes more steps than clang allows a constant.
+const Costs& costs_ns() {
+  static const Costs made = [] {
+    Costs costs{};
+    for (size_t id = 0; id < costs.size(); ++id) {
+      costs[id] = cost::call_ns;
+      size_t longest = 0;
+      for (const cost::Call& call : cost::kCalls) {
+        const std::string_view known = call.name;
+        if (known.size() <= longest || !std::string_view(kApiNames[id]).starts_with(known)) continue;
+        longest = known.size();
+        costs[id] = call.ns;
+      }
     }
-  }
-  return costs;
-}();
+    return costs;
+  }();
+  return made;
+}
 }  // namespace
 
 hipError_t finish(hipError_t status) {
@@ -73,7 +79,7 @@ TracedCall::TracedCall(ApiId id, const hip_api_argument* arguments, uint32_t cou
   call_.result = 0;
   // What the compiler wrote follows at once.
   const uint64_t before_ns = call_.name[0] == '_' ? 0 : cost::between_calls_ns;
-  call_.start_ns = modelled_ ? hsa_rocm_perf_call_begins(before_ns, kCosts_ns[call_.id]) : 0;
+  call_.start_ns = modelled_ ? hsa_rocm_perf_call_begins(before_ns, costs_ns()[call_.id]) : 0;
   call_.end_ns = 0;
   outer_correlation_ = thread_state().correlation_id;
   thread_state().correlation_id = call_.correlation_id;
