@@ -103,4 +103,10 @@ NamePattern::NamePattern(const std::string& text) {
   around_.assign(around, std::regex::ECMAScript);
 }
 
+bool NamePattern::found_in(const std::string& name) const {
+  try {
+    return std::regex_match(name, around_);
+  } catch (const std::regex_error&) { return false; }
+}
+
 }  // namespace codeobject
