@@ -84,31 +84,54 @@ KNOWN_BEFORE = (
 )
 
 
-def derived(
-    name: str, prototypes: Prototypes, same: dict[str, str], known: set[str]
-) -> str | None:
-    """The call of another API that this one is; None: it is one by itself.
+class Forwards:
+    """Which APIs are calls of something else, and of what.
 
-    X_spt is X with the thread's own stream for the null stream, and hipGraphExec...NodeSet... does to
-    the node of an instantiated graph what hipGraph...NodeSet... does to that of a graph.
+    X and XAsync of [moves] run what requests::X() describes, now or in a stream; X=Y of [same] is Y. X_spt
+    is X with the thread's own stream for the null stream, and hipGraphExec...NodeSet... does to the node
+    of an instantiated graph what hipGraph...NodeSet... does to that of a graph.
     """
-    parameters = prototypes[name][1]
-    kinds = [kind for kind, _ in parameters]
-    passed = [identifier for _, identifier in parameters]
-    if base := same.get(name):
-        passed = passed[: len(prototypes[base][1])]
-    elif name.endswith("_spt") and "hipStream_t" in kinds:
-        base = name.removesuffix("_spt")
-        at = kinds.index("hipStream_t")
-        passed[at] = f"hip::own_stream({passed[at]})"
-    elif "Exec" in name and kinds[:2] == ["hipGraphExec_t", "hipGraphNode_t"]:
-        base = name.replace("Exec", "", 1)
-        base = base if base in known else base.replace("Drv", "", 1)
-        passed[:2] = [f"hip::in_exec({passed[0]}, {passed[1]})"]
-        passed = passed[:-1] if kinds[-1] == "hipCtx_t" else passed
-    else:
-        return None
-    return f"hip::{base}({', '.join(passed)})" if base in known else None
+
+    def __init__(
+        self, prototypes: Prototypes, same: dict[str, str], moves: list[str], supported: list[str]
+    ) -> None:
+        self.prototypes, self.same = prototypes, same
+        self.moves, self.supported = set(moves), set(supported)
+
+    def call(self, name: str) -> str | None:
+        """None: it is one by itself."""
+        parameters = self.prototypes[name][1]
+        kinds = [kind for kind, _ in parameters]
+        passed = [identifier for _, identifier in parameters]
+        if base := self.same.get(name):
+            passed = passed[: len(self.prototypes[base][1])]
+            return self._move(base, kinds, passed) or f"hip::{base}({', '.join(passed)})"
+        if moved := self._move(name, kinds, passed):
+            return moved
+        if name.endswith("_spt") and "hipStream_t" in kinds:
+            base = name.removesuffix("_spt")
+            at = kinds.index("hipStream_t")
+            passed[at] = f"hip::own_stream({passed[at]})"
+        elif "Exec" in name and kinds[:2] == ["hipGraphExec_t", "hipGraphNode_t"]:
+            base = name.replace("Exec", "", 1)
+            base = base if base in self.supported else base.replace("Drv", "", 1)
+            passed[:2] = [f"hip::in_exec({passed[0]}, {passed[1]})"]
+            passed = passed[:-1] if kinds[-1] == "hipCtx_t" else passed
+        else:
+            return None
+        return f"hip::{base}({', '.join(passed)})" if base in self.supported else None
+
+    def _move(self, name: str, kinds: list[str], passed: list[str]) -> str | None:
+        own = name.endswith("_spt")
+        base = name.removesuffix("_spt").removesuffix("Async")
+        if base not in self.moves:
+            return None
+        stream, blocking = "hipStreamPerThread" if own else "nullptr", "Yes"
+        if kinds[-1] == "hipStream_t":
+            passed, stream, blocking = passed[:-1], passed[-1], "No"
+            stream = f"hip::own_stream({stream})" if own else stream
+        request = f"hip::requests::{base}({', '.join(passed)})"
+        return f"hip::move({request}, {stream}, hip::Blocking::{blocking})"
 
 
 def entry(
@@ -151,6 +174,7 @@ def main() -> None:
     nodes = parse_table((HERE / "api_table.txt").read_text())
     unsupported = set(nodes.pop("not supported"))
     same = dict(pair.split("=") for pair in nodes.pop("same"))
+    moves = nodes.pop("moves")
     exported = [name for names in nodes.values() for name in names]
     prototypes["hipCreateChannelDesc"] = (
         "hipChannelFormatDesc",
@@ -165,20 +189,26 @@ def main() -> None:
     ids = "".join(f"  {name},\n" for name in names)
     quoted = "".join(f'    "{name}",\n' for name in names)
     supported = [name for name in names if name not in unsupported]
-    forwards = {n: derived(n, prototypes, same, set(supported)) for n in supported}
+    known = Forwards(prototypes, same, moves, supported)
+    forwards = {n: known.call(n) for n in supported}
     implemented = [name for name in supported if not forwards[name]]
     (output / "api_ids.h").write_text(
         f"{note}#pragma once\n#include <cstdint>\nnamespace hip {{\n"
         f"enum class ApiId : uint32_t {{\n{ids}  count\n}};\n"
         f"inline constexpr const char* kApiNames[] = {{\n{quoted}}};\n}}  // namespace hip\n"
     )
-    declarations = "".join(
-        f"{prototypes[n][0]} {n}({', '.join(f'{k} {i}' for k, i in prototypes[n][1])});\n"
-        for n in implemented
+
+    def declared(name: str, result: str) -> str:
+        return f"{result} {name}({', '.join(f'{k} {i}' for k, i in prototypes[name][1])});\n"
+
+    requests = "".join(
+        declared(n, "FillRequest" if "Memset" in n else "CopyRequest") for n in moves
     )
     (output / "api_impl.h").write_text(
-        f'{note}#pragma once\n#include "internal_api.h"\nnamespace hip {{\n{declarations}'
-        f"}}  // namespace hip\n"
+        f'{note}#pragma once\n#include "internal_api.h"\nnamespace hip {{\n'
+        + "".join(declared(n, prototypes[n][0]) for n in implemented)
+        + "struct CopyRequest;\nstruct FillRequest;\n"
+        f"namespace requests {{\n{requests}}}  // namespace requests\n}}  // namespace hip\n"
     )
     entries = "".join(
         entry(n, *prototypes[n], n not in unsupported, forwards.get(n)) for n in names
@@ -190,7 +220,7 @@ def main() -> None:
         for n in names
     )
     (output / "api_entry.cpp").write_text(
-        f'{note}#include "api_impl.h"\n#include "entry.h"\n\nextern "C" {{\n\n{entries}}}\n\n'
+        f'{note}#include "api_impl.h"\n#include "entry.h"\n#include "memory.h"\n\nextern "C" {{\n\n{entries}}}\n\n'
         f"namespace hip {{\nconst ApiAddress kApiAddresses[] = {{\n{table}}};\n"
         f"const unsigned kApiAddressCount = {len(names)};\n}}  // namespace hip\n"
     )

@@ -21,6 +21,7 @@ struct CopyRequest {
   Pitched to, from;
   size_t width = 0, height = 1, depth = 1;  // bytes, rows, planes
   hipMemcpyKind kind = hipMemcpyDefault;
+  hipError_t refused = hipSuccess;  // why there is no such copy
   bool linear() const { return depth == 1 && (height == 1 || (to.pitch == width && from.pitch == width)); }
 };
 
@@ -32,6 +33,9 @@ struct FillRequest {
 
 enum class Blocking : bool { No, Yes };  // whether the call returns only when the work is done
 
+// What an API function asks for, in the stream that `handle` names.
+hipError_t move(const CopyRequest& request, hipStream_t handle, Blocking blocking);
+hipError_t move(const FillRequest& request, hipStream_t handle, Blocking blocking);
 // Checks, then captures or submits.
 hipError_t copy(Stream& stream, const CopyRequest& request, Blocking blocking);
 hipError_t fill(Stream& stream, const FillRequest& request, Blocking blocking);
