@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -23,7 +24,7 @@ KINDS: tuple[tuple[str, type[np.floating[Any]], Any], ...] = (
 )
 # Instructions of the GPU take part: close, not equal.
 HARDWARE = {
-    *((name, "f32") for name in "rsqrt exp exp2 exp10 log log2 log10 erf erfinv atan".split()),
+    *((name, "f32") for name in "rsqrt exp exp2 exp10 log log2 log10 erf erfinv atan tanh".split()),
     *((name, suffix) for name in ("cbrt", "rcbrt") for suffix in ("f32", "f64")),
     ("rsqrt", "f64"),
 }
@@ -91,6 +92,21 @@ def test_special_values(library: ctypes.CDLL, suffix: str) -> None:
         assert entry(library, name, suffix, c)(x) == expected, name
     for name, x in [("log", -1.0), ("asin", 1.5), ("acosh", 0.5), ("sin", inf), ("tgamma", -2.0)]:
         assert math.isnan(entry(library, name, suffix, c)(x)), name
+
+
+@pytest.mark.parametrize(("suffix", "kind", "c"), KINDS)
+def test_arguments_next_to_a_multiple_of_half_pi(
+    library: ctypes.CDLL, suffix: str, kind: type[np.floating[Any]], c: Any
+) -> None:
+    # The nearest of all: doubles come within 2^-61 of one, floats within 2^-30.
+    hard = [6381956970095103 * 2.0**797] if suffix == "f64" else [float.fromhex("0x1.f37c8ap97")]
+    near = [float(kind(n * math.pi / 2)) for n in (*range(1, 40), 1000, 54321, 80000, 123456)]
+    for name, reference in (("sin", mp.sin), ("cos", mp.cos), ("tan", mp.tan)):
+        compiled = entry(library, name, suffix, c)
+        error, where = worst(compiled, reference, [*hard, *near], kind, 360)
+        assert error <= 1, f"{name} {suffix}({where!r}): {error:.2f} ulp"
+    for name in ("sin", "tan", "sinpi", "tanh"):
+        assert math.copysign(1, entry(library, name, suffix, c)(-0.0)) == -1, name
 
 
 @pytest.mark.parametrize("suffix", ["f32", "f64"])

@@ -27,6 +27,9 @@ template <typename To, typename From> FN To bits(From from) {
   return to;
 }
 
+FN u32 low_word(float x) { return bits<u32>(x); }
+FN u32 low_word(double x) { return (u32)bits<u64>(x); }
+
 // 2^x as the hardware has it, to a unit in the last place.
 FN float exp2_instruction(float x) {
 #if defined(__HIP_DEVICE_COMPILE__)
@@ -71,6 +74,11 @@ template <typename T> FN T nan_() { return (T)__builtin_nan(""); }
 template <typename T> FN bool isinf_(T x) { return abs_(x) == inf_<T>(); }
 template <typename T> FN bool finite_(T x) { return abs_(x) < inf_<T>(); }
 template <typename T> FN bool signbit_(T x) { return (bits<typename Real<T>::U>(x) & Real<T>::sign) != 0; }
+
+// A number whose last place is 1: what is added to it becomes whole and stands in its low bits. Unlike
+// a conversion to an integer that means something for any number, NaN included.
+FN float whole_number(float) { return 0x1.8p23f; }
+FN double whole_number(double) { return 0x1.8p52; }
 
 // x * 2^e, correctly rounded for all e.
 FN float ldexp_(float x, int e) {

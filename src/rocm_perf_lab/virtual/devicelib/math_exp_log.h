@@ -61,42 +61,47 @@ template <typename T> FN INLINED T exp_pair(Pair<T> x) {
   Pair<T> s = fast_sum(T(1), e.hi);
   return ldexp_(s.hi + (s.lo + e.lo), k);
 }
-template <typename T> FN T exp_(T x) {
-  if (isnan_(x)) return x;
-  return exp_pair(Pair<T>{x, T(0)});
-}
-// The same as a pair, scaled by 2^k.
+// exp(x) as a pair, scaled by 2^k.
 template <typename T> FN Pair<T> exp_scaled(T x, int& k) {
   Pair<T> e = expm1_small(reduce_exp(x, k));
   Pair<T> s = fast_sum(T(1), e.hi);
   return fast_sum(s.hi, s.lo + e.lo);
 }
-template <typename T> FN T exp_base(T x, T log_hi, T log_lo, T limit) {
-  if (isnan_(x)) return x;
-  if (x > limit) return inf_<T>();
-  if (x < -limit) return 0;
-  // k from x itself, so that the product stays small and exact where x is a whole number.
-  T n = rint_(x * (log_hi * Constants<T>::log2e));
-  Pair<T> p = product(x, log_hi);
-  p.lo = fma_(x, log_lo, p.lo);
-  T r = fma_(-n, Constants<T>::ln2_high, p.hi);
-  Pair<T> q = sum(r, fma_(-n, Constants<T>::ln2_low, p.lo));
-  Pair<T> e = expm1_small(q);
-  Pair<T> s = fast_sum(T(1), e.hi);
-  return ldexp_(s.hi + (s.lo + e.lo), (int)n);
+
+// exp alone, without pairs: least squares at Chebyshev nodes of the relative error, 2^-57 at most.
+FN double exp_short_tail(double r) { return polynomial(r,
+      2.5028743300104997e-08, 2.763143310281207e-07, 2.7557494816438805e-06, 2.480148942451215e-05,
+      0.00019841269610468499, 0.0013888888947649982, 0.008333333333445603, 0.04166666666651215,
+      0.1666666666666649, 0.5000000000000013); }
+FN float exp_short_tail(float r) { return exp_tail(r); }
+// 2^n exp(r + rest), |r| <= ln2/2; `shifted` is n beside whole_number().
+template <typename T> FN T exp_parts(T shifted, T r, T rest) {
+  int n = (int)(low_word(shifted) - low_word(whole_number(r)));
+  return ldexp_(T(1) + (r + fma_(r * r, exp_short_tail(r), rest)), n);
+}
+// Beyond `low` and `high` the parts mean nothing; NaN is neither.
+template <typename T> FN T exp_within(T x, T low, T high, T result) {
+  result = x > high ? inf_<T>() : result;
+  return x < low ? T(0) : result;
+}
+template <typename T> FN T exp_(T x) {
+  T shifted = fma_(x, Constants<T>::log2e, whole_number(x)), n = shifted - whole_number(x);
+  T high = fma_(-n, Constants<T>::ln2_high, x), r = fma_(-n, Constants<T>::ln2_low, high);
+  T rest = fma_(-n, Constants<T>::ln2_low, high - r);
+  return exp_within(x, Constants<T>::too_small, Constants<T>::too_big, exp_parts(shifted, r, rest));
 }
 template <typename T> FN T exp2_(T x) {
-  if (isnan_(x)) return x;
-  if (x > T(2000)) return inf_<T>();
-  if (x < T(-2000)) return 0;
-  T n = rint_(x), f = x - n;
-  Pair<T> p = product(f, Constants<T>::ln2);
-  p.lo = fma_(f, Constants<T>::ln2_lo, p.lo);
-  Pair<T> e = expm1_small(p);
-  Pair<T> s = fast_sum(T(1), e.hi);
-  return ldexp_(s.hi + (s.lo + e.lo), (int)n);
+  T shifted = x + whole_number(x), f = x - (shifted - whole_number(x));
+  T r = f * Constants<T>::ln2, rest = fma_(f, Constants<T>::ln2_lo, fma_(f, Constants<T>::ln2, -r));
+  return exp_within(x, T(-2000), T(2000), exp_parts(shifted, r, rest));
 }
-template <typename T> FN T exp10_(T x) { return exp_base(x, Constants<T>::ln10, Constants<T>::ln10_lo, T(400)); }
+template <typename T> FN T exp10_(T x) {
+  T shifted = fma_(x, Constants<T>::ln10 * Constants<T>::log2e, whole_number(x)), n = shifted - whole_number(x);
+  Pair<T> p = product(x, Constants<T>::ln10);
+  p.lo = fma_(-n, Constants<T>::ln2_low, fma_(x, Constants<T>::ln10_lo, p.lo));
+  Pair<T> r = fast_sum(fma_(-n, Constants<T>::ln2_high, p.hi), p.lo);
+  return exp_within(x, T(-400), T(400), exp_parts(shifted, r.hi, r.lo));
+}
 
 template <typename T> FN T expm1_(T x) {
   if (isnan_(x) || x == T(0)) return x;
@@ -124,19 +129,26 @@ FN float atanh_tail(float z) { return polynomial(z,
 FN Pair<double> third(double) { return {0.3333333333333333, 1.850371707708594e-17}; }
 FN Pair<float> third(float) { return {0.333333343f, -9.93410776e-09f}; }
 
+// How exact a logarithm is: one that is rounded next, or one that a power multiplies.
+enum class Needs { value, pair };
 // 2 atanh(s), |s| <= 0.172
-template <typename T> FN Pair<T> log_ratio(Pair<T> s) {
-  Pair<T> z = s * s;
-  Pair<T> c = third(T(0));
-  T tail = z.hi * atanh_tail(z.hi);
-  Pair<T> q = fast_sum(c.hi, c.lo + tail);
-  Pair<T> r = s * (z * q);
-  Pair<T> total = fast_sum(s.hi, r.hi);
-  total = fast_sum(total.hi, total.lo + (s.lo + r.lo));
+template <typename T> FN Pair<T> log_ratio(Pair<T> s, Needs needs) {
+  Pair<T> c = third(T(0)), total;
+  if (needs == Needs::value) {  // what is added to s is a hundredth of it
+    T z = s.hi * s.hi;
+    total = fast_sum(s.hi, fma_(s.hi * z, fma_(z, atanh_tail(z), c.hi), s.lo));
+  } else {
+    Pair<T> z = s * s;
+    T tail = z.hi * atanh_tail(z.hi);
+    Pair<T> q = fast_sum(c.hi, c.lo + tail);
+    Pair<T> r = s * (z * q);
+    total = fast_sum(s.hi, r.hi);
+    total = fast_sum(total.hi, total.lo + (s.lo + r.lo));
+  }
   return {total.hi + total.hi, total.lo + total.lo};
 }
 // log of a finite x > 0 given as a pair, as a pair.
-template <typename T> FN INLINED Pair<T> log_pair(Pair<T> x) {
+template <typename T> FN INLINED Pair<T> log_pair(Pair<T> x, Needs needs) {
   int e = exponent_(x.hi);
   T m = mantissa_(x.hi);
   if (m < T(0.70710678)) {
@@ -146,7 +158,7 @@ template <typename T> FN INLINED Pair<T> log_pair(Pair<T> x) {
   T low = ldexp_(x.lo, -e);
   Pair<T> top = fast_sum(m - T(1), low);  // exact
   Pair<T> bottom = sum(m, T(1)) + low;
-  Pair<T> l = log_ratio(top / bottom);
+  Pair<T> l = log_ratio(top / bottom, needs);
   T n = (T)e;
   Pair<T> a = product(n, Constants<T>::ln2);
   a.lo = fma_(n, Constants<T>::ln2_lo, a.lo);
@@ -162,7 +174,7 @@ template <typename T> FN bool log_special(T x, T& result) {
 template <typename T> FN T log_(T x) {
   T r;
   if (log_special(x, r)) return r;
-  return value(log_pair(Pair<T>{x, T(0)}));
+  return value(log_pair(Pair<T>{x, T(0)}, Needs::value));
 }
 // log of a mantissa in another base plus the exponent times a constant.
 template <typename T> FN T log2_(T x) {
@@ -172,28 +184,28 @@ template <typename T> FN T log2_(T x) {
   T m = mantissa_(x);
   if (m < T(0.70710678)) { m += m; --e; }
   Pair<T> s = Pair<T>{m - T(1), T(0)} / sum(m, T(1));
-  Pair<T> l = log_ratio(s) * Pair<T>{Constants<T>::log2e, Constants<T>::log2e_lo};
+  Pair<T> l = log_ratio(s, Needs::value) * Pair<T>{Constants<T>::log2e, Constants<T>::log2e_lo};
   return value(sum((T)e, l.hi) + l.lo);
 }
 template <typename T> FN T log10_(T x) {
   T r;
   if (log_special(x, r)) return r;
-  return value(log_pair(Pair<T>{x, T(0)}) * Pair<T>{Constants<T>::log10e, Constants<T>::log10e_lo});
+  return value(log_pair(Pair<T>{x, T(0)}, Needs::value) * Pair<T>{Constants<T>::log10e, Constants<T>::log10e_lo});
 }
 // log(1 + x) of a pair, as a pair; small x keeps its relative precision.
-template <typename T> FN Pair<T> log1p_pair(Pair<T> x) {
+template <typename T> FN Pair<T> log1p_pair(Pair<T> x, Needs needs) {
   if (abs_(x.hi) < T(0.17)) {
     Pair<T> bottom = x + T(2);
-    return log_ratio(x / bottom);
+    return log_ratio(x / bottom, needs);
   }
-  return log_pair(x + T(1));
+  return log_pair(x + T(1), needs);
 }
 template <typename T> FN T log1p_(T x) {
   if (isnan_(x) || x == inf_<T>() || x == T(0)) return x;
   if (x == T(-1)) return -inf_<T>();
   if (x < T(-1)) return nan_<T>();
   if (abs_(x) < (T)1e-30) return x;
-  return value(log1p_pair(Pair<T>{x, T(0)}));
+  return value(log1p_pair(Pair<T>{x, T(0)}, Needs::value));
 }
 
 // What kind of whole number y is: 0 none, 1 odd, 2 even.
@@ -217,7 +229,7 @@ template <typename T> FN T pow_(T x, T y) {
   if (a == T(0)) return y > T(0) ? sign * T(0) : sign * inf_<T>();
   if (isinf_(a)) return y > T(0) ? sign * inf_<T>() : sign * T(0);
   if (x < T(0) && kind == 0) return nan_<T>();
-  Pair<T> l = log_pair(Pair<T>{a, T(0)});
+  Pair<T> l = log_pair(Pair<T>{a, T(0)}, Needs::pair);
   Pair<T> p = product(y, l.hi);
   if (!finite_(p.hi)) return p.hi > T(0) ? sign * inf_<T>() : sign * T(0);
   p = fast_sum(p.hi, fma_(y, l.lo, p.lo));
@@ -269,39 +281,49 @@ FN double tanh_tail(double z) { return polynomial(z,
       9.650537188707392e-05, -0.00023903920619156426, 0.0005900137844913381,
       -0.0014558329594307647, 0.0035921279362012355, -0.008863235525360695, 0.021869488536032666,
       -0.05396825396825225, 0.13333333333333333, -0.3333333333333333); }
-FN float tanh_tail(float z) { return polynomial(z, 
-      0.00250538508f, -0.00851181243f, 0.0218149759f, -0.0539643653f, 0.133333236f, -0.333333343f); }
-template <typename T> FN T tanh_(T x) {
-  T a = abs_(x);
+FN double tanh_(double x) {
+  double a = abs_(x);
   if (isnan_(x)) return x;
-  if (a < T(0.55)) return fma_(x * (x * x), tanh_tail(x * x), x);
-  if (a > T(22)) return copysign_(T(1), x);
+  if (a < 0.55) return copysign_(fma_(a * (x * x), tanh_tail(x * x), a), x);  // of -0 too
+  if (a > 22.0) return copysign_(1.0, x);
   int k;  // 1 - 2 / (exp(2a) + 1)
-  Pair<T> e = exp_scaled(a + a, k);
-  e = Pair<T>{ldexp_(e.hi, k), ldexp_(e.lo, k)} + T(1);
-  Pair<T> q = Pair<T>{T(-2), T(0)} / e;
-  return copysign_(value(q + T(1)), x);
+  Pair<double> e = exp_scaled(a + a, k);
+  e = Pair<double>{ldexp_(e.hi, k), ldexp_(e.lo, k)} + 1.0;
+  Pair<double> q = Pair<double>{-2.0, 0.0} / e;
+  return copysign_(value(q + 1.0), x);
+}
+// Both ways at once, by the GPU's own exp2 and reciprocal; from 0.8 on it is 1 - 2 / (exp(2a) + 1).
+FN float tanh_(float x) {
+  float a = abs_(x), z = x * x;
+  float low = fma_(a * z, polynomial(z, 0.00158703804f, -0.00741416961f, 0.0213065259f, -0.0538535975f, 0.133322418f,
+                                     -0.333332986f), a);
+  float most = a < 16.0f ? a : 16.0f, p = most * 2.88539004f, lost = fma_(most, 2.88539004f, -p);
+  float e = exp2_instruction(p), d = e + 1.0f, inverse = reciprocal(d);
+  float low_part = fma_(e, fma_(most, 2.66995155e-08f, 0.693147182f * lost), e - (d - 1.0f));
+  float rest = fma_(-low_part, inverse, fma_(-d, inverse, 1.0f));
+  float high = fma_(-2.0f, fma_(rest, inverse, inverse), 1.0f);
+  return copysign_(a >= 0.8f ? high : low, x);
 }
 template <typename T> FN T asinh_(T x) {
   T a = abs_(x);
   if (!finite_(x) || a < (T)1e-30) return x;
   Pair<T> r;
   if (a > T(1e8)) {
-    r = log_pair(Pair<T>{a, T(0)}) + Pair<T>{Constants<T>::ln2, Constants<T>::ln2_lo};
+    r = log_pair(Pair<T>{a, T(0)}, Needs::value) + Pair<T>{Constants<T>::ln2, Constants<T>::ln2_lo};
   } else {  // log1p(a + a^2 / (1 + sqrt(1 + a^2)))
     Pair<T> z = product(a, a);
     Pair<T> s = square_root(z + T(1)) + T(1);
-    r = log1p_pair(z / s + a);
+    r = log1p_pair(z / s + a, Needs::value);
   }
   return copysign_(value(r), x);
 }
 template <typename T> FN T acosh_(T x) {
   if (isnan_(x) || x == inf_<T>()) return x;
   if (x < T(1)) return nan_<T>();
-  if (x > T(1e8)) return value(log_pair(Pair<T>{x, T(0)}) + Pair<T>{Constants<T>::ln2, Constants<T>::ln2_lo});
+  if (x > T(1e8)) return value(log_pair(Pair<T>{x, T(0)}, Needs::value) + Pair<T>{Constants<T>::ln2, Constants<T>::ln2_lo});
   T d = x - T(1);  // log1p(d + sqrt(d (d + 2)))
   Pair<T> s = square_root(Pair<T>{d, T(0)} * sum(d, T(2)));
-  return value(log1p_pair(s + d));
+  return value(log1p_pair(s + d, Needs::value));
 }
 template <typename T> FN T atanh_(T x) {
   T a = abs_(x);
@@ -309,7 +331,7 @@ template <typename T> FN T atanh_(T x) {
   if (a > T(1)) return nan_<T>();
   if (a == T(1)) return copysign_(inf_<T>(), x);
   Pair<T> l;
-  if (a < T(0.17)) l = log_ratio(Pair<T>{a, T(0)});
-  else l = log_pair(sum(T(1), a) / sum(T(1), -a));
+  if (a < T(0.17)) l = log_ratio(Pair<T>{a, T(0)}, Needs::value);
+  else l = log_pair(sum(T(1), a) / sum(T(1), -a), Needs::value);
   return copysign_(T(0.5) * value(l), x);
 }

@@ -166,7 +166,7 @@ FN double stirling_tail(double w) { return polynomial(w,
       -0.0005952380234291254, 0.0007936507935117282, -0.0027777777777776747, 0.08333333333333333); }
 
 FN Pair<double> lgamma_large(double x) {  // x >= 8
-  Pair<double> l = log_pair(Pair<double>{x, 0.0}) + -1.0;
+  Pair<double> l = log_pair(Pair<double>{x, 0.0}, Needs::pair) + -1.0;
   Pair<double> r = l * sum(x, -0.5);
   r = r + Pair<double>{0.4189385332046727, 3.8782941580672414e-17};  // (log 2 pi - 1) / 2
   return r + stirling_tail(1.0 / (x * x)) / x;
@@ -180,11 +180,11 @@ FN double lgamma_positive(double x) {
       p = p * x;
     }
     double base = lgamma_near2(x - 2.0);
-    return p.hi == 1.0 ? base : value(log_pair(p) + base);
+    return p.hi == 1.0 ? base : value(log_pair(p, Needs::pair) + base);
   }
-  if (x >= 0.5) return value(-log1p_pair(Pair<double>{x - 1.0, 0.0}) + lgamma_near2(x - 1.0));
+  if (x >= 0.5) return value(-log1p_pair(Pair<double>{x - 1.0, 0.0}, Needs::pair) + lgamma_near2(x - 1.0));
   if (x < 1e-18) return -log_(x);
-  return value(-log_pair(Pair<double>{x, 0.0} * sum(x, 1.0)) + lgamma_near2(x));
+  return value(-log_pair(Pair<double>{x, 0.0} * sum(x, 1.0), Needs::pair) + lgamma_near2(x));
 }
 FN double lgamma_(double x) {
   if (isnan_(x)) return x;
@@ -195,7 +195,7 @@ FN double lgamma_(double x) {
   if (a < 1e-18) return -log_(a);
   double s = abs_(sinpi_(a));  // log(pi / (a |sin pi a|)) - lgamma(a)
   Pair<double> q = Pair<double>{Constants<double>::pi, Constants<double>::pi_lo} / product(a, s);
-  return value(log_pair(q) + -lgamma_positive(a));
+  return value(log_pair(q, Needs::pair) + -lgamma_positive(a));
 }
 FN Pair<double> gamma_positive(double x) {  // 0.5 <= x < 20 or so
   Pair<double> p = {1.0, 0.0};

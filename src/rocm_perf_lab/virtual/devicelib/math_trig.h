@@ -1,148 +1,40 @@
 // sin, cos, tan and their inverses; arguments of any size are reduced exactly enough.
 #pragma once
 
-#include "math_exp_log.h"
-
-// 2/pi, 1280 bits, the most significant word first.
-TABLE u64 two_over_pi[20] = {
-    0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull, 0xdb6295993c439041ull, 0xfe5163abdebbc561ull,
-    0xb7246e3a424dd2e0ull, 0x06492eea09d1921cull, 0xfe1deb1cb129a73eull, 0xe88235f52ebb4484ull,
-    0xe99c7026b45f7e41ull, 0x3991d639835339f4ull, 0x9c845f8bbdf9283bull, 0x1ff897ffde05980full,
-    0xef2f118b5a0a6d1full, 0x6d367ecf27cb09b7ull, 0x4f463f669e5fea2dull, 0x7527bac7ebe5f17bull,
-    0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull, 0x56033046fc7b6babull, 0xf0cfbc209af4361dull
-};
-
-// The fraction of |x| * 2/pi after the nearest quadrant, in [-1/2, 1/2], as a signed 127-bit
-// fixed-point number; `quadrant` gets the quadrant.
-FN u128 reduce_bits(u64 mantissa, int exponent, int& quadrant) {
-  // |x| = mantissa * 2^exponent. Bits of 2/pi whose product with x is a multiple of 4 are skipped.
-  int skip = exponent - 2 > 0 ? exponent - 2 : 0;
-  int word = skip >> 6, shift = skip & 63;
-  u64 w[4];
-  for (int i = 0; i < 4; ++i) {
-    u64 hi = word + i < 20 ? two_over_pi[word + i] : 0, lo = word + i + 1 < 20 ? two_over_pi[word + i + 1] : 0;
-    w[i] = shift ? hi << shift | lo >> (64 - shift) : hi;
-  }
-  // product = mantissa * w / 2^256 * 2^(exponent - skip): 320 bits, keep 256 below the top word.
-  u128 p3 = (u128)mantissa * w[3], p2 = (u128)mantissa * w[2], p1 = (u128)mantissa * w[1], p0 = (u128)mantissa * w[0];
-  u128 c = (p3 >> 64) + (u64)p2;
-  u64 d2 = (u64)c;
-  c = (c >> 64) + (p2 >> 64) + (u64)p1;
-  u64 d1 = (u64)c;
-  c = (c >> 64) + (p1 >> 64) + (u64)p0;
-  u64 d0 = (u64)c;
-  u64 top = (u64)((c >> 64) + (p0 >> 64));
-  // The number is top.d0 d1 d2 * 2^(exponent - skip); that power is <= 2.
-  int up = exponent - skip;
-  if (up < 0) {  // small x: |x| 2/pi < 2^53 * 2^up
-    int down = -up;
-    for (; down >= 64; down -= 64) { d2 = d1; d1 = d0; d0 = top; top = 0; }
-    if (down) {
-      d2 = d2 >> down | d1 << (64 - down);
-      d1 = d1 >> down | d0 << (64 - down);
-      d0 = d0 >> down | top << (64 - down);
-      top >>= down;
-    }
-  } else if (up) {
-    top = top << up | d0 >> (64 - up);
-    d0 = d0 << up | d1 >> (64 - up);
-    d1 = d1 << up | d2 >> (64 - up);
-  }
-  u128 fraction = (u128)d0 << 64 | d1;
-  quadrant = (int)(top & 3);
-  if (d0 >> 63) ++quadrant;  // round to nearest: the fraction becomes negative
-  return fraction;
-}
+#include "math_reduction.h"
 
 FN Pair<double> half_pi(double) { return {1.5707963267948966, 6.123233995736766e-17}; }
 FN Pair<float> half_pi(float) { return {1.57079637f, -4.37113883e-08f}; }
 
-// fraction (signed, scaled by 2^128) times pi/2
-template <typename T> FN Pair<T> from_fraction(u128 f) {
-  bool negative = (u64)(f >> 64) >> 63;
-  if (negative) f = ~f + 1;
-  u64 hi = (u64)(f >> 64), lo = (u64)f;
-  if (!(hi | lo)) return {T(0), T(0)};
-  int zeros = hi ? __builtin_clzll(hi) : 64 + __builtin_clzll(lo);
-  f <<= zeros;
-  u64 top = (u64)(f >> 64);
-  constexpr int keep = Real<T>::mantissa + 1;
-  u64 first = top >> (64 - keep);
-  u64 second = (u64)((f << keep) >> 64) >> (64 - keep);
-  T a = ldexp_((T)first, -zeros - keep), b = ldexp_((T)second, -zeros - 2 * keep);
-  Pair<T> r = fast_sum(a, b) * half_pi(T(0));
-  return negative ? -r : r;
-}
+// Least relative error on [-pi/4, pi/4] (Remez), each coefficient rounded before the next was fitted:
+// 2^-28 and 2^-33 for floats, 2^-58 and 2^-64 for doubles.
+FN double sin_tail(double z) { return polynomial(z,
+      1.5895433264429227e-10, -2.5050734388796323e-08, 2.7557313538511456e-06,
+      -0.00019841269829358522, 0.00833333333332184, -0.1666666666666663); }
+FN float sin_tail(float z) { return polynomial(z, -0.000195182845f, 0.00833218917f, -0.166666552f); }
+FN double cos_tail(double z) { return polynomial(z,
+      -1.1358732777992736e-11, 2.0875705115014247e-09, -2.7557314215299166e-07,
+      2.480158728899748e-05, -0.0013888888888873338, 0.041666666666666595); }
+FN float cos_tail(float z) { return polynomial(z, 2.44323273e-05f, -0.00138873095f, 0.0416666456f); }
 
-FN Pair<double> reduce_trig(double a, int& quadrant) {  // a = |x|
-  if (a < 1.0e5) {  // three parts of pi/2, products exact by fma
-    double n = rint_(a * 0.6366197723675814);
-    quadrant = (int)n;
-    double r = fma_(-n, 1.5707963267948966, a);
-    Pair<double> p = product(n, 6.123233995736766e-17);
-    Pair<double> s = sum(r, -p.hi);
-    return fast_sum(s.hi, s.lo - p.lo + n * 1.4973849048591833e-33);
-  }
-  u64 b = bits<u64>(a);
-  u64 mantissa = (b & 0xfffffffffffffull) | 0x10000000000000ull;
-  return from_fraction<double>(reduce_bits(mantissa, (int)(b >> 52) - 1075, quadrant));
+// What r lacks to the sine, and 1 - z/2 to the cosine, z being r squared as far as it fits.
+template <typename T> FN T sin_beyond(T r, T rest, T z) { return fma_(r * z, sin_tail(z), rest); }
+template <typename T> FN T cos_beyond(T r, T rest, T z) {
+  return fma_(z * z, cos_tail(z), -fma_(T(0.5), fma_(r, r, -z), r * rest));
 }
-FN Pair<float> reduce_trig(float a, int& quadrant) {
-  if (a < 4.0e4f) {
-    float n = rint_(a * 0.636619747f);
-    quadrant = (int)n;
-    float r = fma_(-n, 1.57079637f, a);
-    Pair<float> p = product(n, -4.37113883e-08f);
-    Pair<float> s = sum(r, -p.hi);
-    return fast_sum(s.hi, s.lo - p.lo + n * 1.71512489e-15f);
-  }
-  u32 b = bits<u32>(a);
-  u64 mantissa = (b & 0x7fffffu) | 0x800000u;
-  return from_fraction<float>(reduce_bits(mantissa, (int)(b >> 23) - 150, quadrant));
+template <typename T> FN T flipped(T x, u32 sign) {  // by a sign's place, bit 31
+  typedef typename Real<T>::U U;
+  return bits<T>((U)(bits<U>(x) ^ (U)(sign & 0x80000000u) << (8 * sizeof(T) - 32)));
 }
-
-FN double sin_tail(double z) { return polynomial(z, 
-      -7.585486485235938e-13, 1.6058510875319195e-10, -2.505210610025599e-08,
-      2.7557319218954762e-06, -0.00019841269841264567, 0.008333333333333331, -0.16666666666666666); }
-FN float sin_tail(float z) { return polynomial(z, 
-      2.72437819e-06f, -0.00019840039f, 0.00833333191f, -0.166666672f); }
-FN double cos_tail(double z) { return polynomial(z, 
-      4.745198807202876e-14, -1.1470449354466773e-11, 2.0876755717584403e-09,
-      -2.75573192211891e-07, 2.4801587301584367e-05, -0.0013888888888888887, 0.041666666666666664); }
-FN float cos_tail(float z) { return polynomial(z, 
-      -2.72958317e-07f, 2.48005599e-05f, -0.00138888881f, 0.0416666679f); }
-
-template <typename T> FN Pair<T> sin_kernel(Pair<T> r) {
-  T z = r.hi * r.hi;
-  T tail = fma_(r.hi * z, sin_tail(z), r.lo * fma_(T(-0.5), z, T(1)));
-  return fast_sum(r.hi, tail);
+template <typename T> FN u32 sign_word(T x) { return (u32)(bits<typename Real<T>::U>(x) >> (8 * sizeof(T) - 32)); }
+template <typename T> FN T sincos_of(Angle<T> a, u32 sign, T& cosine) {
+  T r = a.left, z = r * r;
+  T s = r + sin_beyond(r, a.rest, z), c = T(1) + fma_(T(-0.5), z, cos_beyond(r, a.rest, z));
+  bool odd = a.quadrant & 1;
+  cosine = flipped(odd ? s : c, (a.quadrant + 1) << 30);
+  return flipped(odd ? c : s, a.quadrant << 30 ^ sign);
 }
-template <typename T> FN Pair<T> cos_kernel(Pair<T> r) {
-  Pair<T> z = product(r.hi, r.hi);
-  T h = T(0.5) * z.hi;
-  Pair<T> s = fast_sum(T(1), -h);
-  T tail = fma_(z.hi * z.hi, cos_tail(z.hi), -fma_(r.hi, r.lo, T(0.5) * z.lo));
-  return fast_sum(s.hi, s.lo + tail);
-}
-template <typename T> FN T sincos_(T x, T& cosine) {
-  T a = abs_(x);
-  if (!(a < inf_<T>())) {
-    cosine = nan_<T>();
-    return nan_<T>();
-  }
-  if (a < (T)1e-10) {
-    cosine = 1;
-    return x;
-  }
-  int q;
-  Pair<T> r = reduce_trig(a, q);
-  T s = value(sin_kernel(r)), c = value(cos_kernel(r));
-  T sine = q & 1 ? c : s;
-  cosine = q & 1 ? s : c;
-  if (q & 2) sine = -sine;
-  if ((q + 1) & 2) cosine = -cosine;
-  return signbit_(x) ? -sine : sine;
-}
+template <typename T> FN T sincos_(T x, T& cosine) { return sincos_of(reduce_trig(abs_(x)), sign_word(x), cosine); }
 template <typename T> FN T sin_(T x) {
   T c;
   return sincos_(x, c);
@@ -153,35 +45,24 @@ template <typename T> FN T cos_(T x) {
   return c;
 }
 template <typename T> FN T tan_(T x) {
-  T a = abs_(x);
-  if (!(a < inf_<T>())) return nan_<T>();
-  if (a < (T)1e-10) return x;
-  int q;
-  Pair<T> r = reduce_trig(a, q);
-  Pair<T> s = sin_kernel(r), c = cos_kernel(r);
-  T t = value(q & 1 ? -c / s : s / c);
-  return signbit_(x) ? -t : t;
+  Angle<T> a = reduce_trig(abs_(x));
+  T r = a.left, z = r * r, half = T(-0.5) * z;
+  // The two errors add up here, so that the sine's correction is itself corrected, by the cosine.
+  Pair<T> s = fast_sum(r, sin_beyond(r, fma_(half, a.rest, a.rest), z)), c = fast_sum(T(1), half);
+  c = fast_sum(c.hi, c.lo + cos_beyond(r, a.rest, z));
+  bool odd = a.quadrant & 1;
+  T t = value((odd ? c : s) / (odd ? s : c));
+  return flipped(t, a.quadrant << 31 ^ sign_word(x));
 }
-// sin(pi x), cos(pi x): the reduction is exact.
+// sin(pi x), cos(pi x): the reduction is exact. Neither is -0 but where x is negative, and then the sine.
 template <typename T> FN T sincospi_(T x, T& cosine) {
-  T a = abs_(x);
-  if (!(a < inf_<T>())) {
-    cosine = nan_<T>();
-    return nan_<T>();
-  }
-  T n = rint_(a + a);
-  int q = (int)(i64)(n - T(4) * floor_(n * T(0.25)));
-  T f = fma_(T(-0.5), n, a);
-  Pair<T> r = product(f, Constants<T>::pi);
-  r = fast_sum(r.hi, fma_(f, Constants<T>::pi_lo, r.lo));
-  T s = value(sin_kernel(r)), c = value(cos_kernel(r));
-  T sine = q & 1 ? c : s;
-  cosine = q & 1 ? s : c;
-  if (q & 2) sine = -sine;
-  if ((q + 1) & 2) cosine = -cosine;
-  if (cosine == T(0)) cosine = 0;  // never -0
-  if (f == T(0) && !(q & 1)) sine = 0;
-  return signbit_(x) ? -sine : sine;
+  T a = abs_(x), half = a * T(0.5), turn = half - floor_(half);
+  a = a > T(1) ? turn + turn : a;
+  T shifted = (a + a) + whole_number(a), n = shifted - whole_number(a), f = fma_(T(-0.5), n, a), left = f * Constants<T>::pi;
+  T rest = fma_(f, Constants<T>::pi_lo, fma_(f, Constants<T>::pi, -left));
+  T sine = sincos_of(Angle<T>{low_word(shifted), left, rest}, 0, cosine);
+  cosine += T(0);
+  return flipped(sine + T(0), sign_word(x));
 }
 template <typename T> FN T sinpi_(T x) {
   T c;

@@ -76,11 +76,6 @@ template <typename From, typename To> struct converts {
 template <typename T> struct HIP_vector_type<T, 1> : HIP_vector_base<T, 1> {
   using HIP_vector_base<T, 1>::x;
   HIP_vector_type() = default;
-  HIP_vector_type(const HIP_vector_type&) = default;
-  HIP_vector_type(HIP_vector_type&&) = default;
-  HIP_vector_type& operator=(const HIP_vector_type&) = default;
-  HIP_vector_type& operator=(HIP_vector_type&&) = default;
-  ~HIP_vector_type() = default;
   template <typename U, __HIP_IF_SCALAR__(U)>
   __HIP_VECTOR_FN__ constexpr HIP_vector_type(U x_) : HIP_vector_base<T, 1>{static_cast<T>(x_)} {}
   __HIP_VECTOR_FN__ T& operator[](unsigned i) { return (&this->x)[i]; }
@@ -91,11 +86,6 @@ template <typename T> struct HIP_vector_type<T, 2> : HIP_vector_base<T, 2> {
   using HIP_vector_base<T, 2>::x;
   using HIP_vector_base<T, 2>::y;
   HIP_vector_type() = default;
-  HIP_vector_type(const HIP_vector_type&) = default;
-  HIP_vector_type(HIP_vector_type&&) = default;
-  HIP_vector_type& operator=(const HIP_vector_type&) = default;
-  HIP_vector_type& operator=(HIP_vector_type&&) = default;
-  ~HIP_vector_type() = default;
   template <typename U, __HIP_IF_SCALAR__(U)>
   __HIP_VECTOR_FN__ constexpr HIP_vector_type(U s) : HIP_vector_base<T, 2>{{static_cast<T>(s), static_cast<T>(s)}} {}
   template <typename A0, typename A1>
@@ -111,11 +101,6 @@ template <typename T> struct HIP_vector_type<T, 3> : HIP_vector_base<T, 3> {
   using HIP_vector_base<T, 3>::y;
   using HIP_vector_base<T, 3>::z;
   HIP_vector_type() = default;
-  HIP_vector_type(const HIP_vector_type&) = default;
-  HIP_vector_type(HIP_vector_type&&) = default;
-  HIP_vector_type& operator=(const HIP_vector_type&) = default;
-  HIP_vector_type& operator=(HIP_vector_type&&) = default;
-  ~HIP_vector_type() = default;
   template <typename U, __HIP_IF_SCALAR__(U)>
   __HIP_VECTOR_FN__ constexpr HIP_vector_type(U s) : HIP_vector_base<T, 3>{static_cast<T>(s), static_cast<T>(s), static_cast<T>(s)} {}
   template <typename A0, typename A1, typename A2>
@@ -130,11 +115,6 @@ template <typename T> struct HIP_vector_type<T, 4> : HIP_vector_base<T, 4> {
   using HIP_vector_base<T, 4>::z;
   using HIP_vector_base<T, 4>::w;
   HIP_vector_type() = default;
-  HIP_vector_type(const HIP_vector_type&) = default;
-  HIP_vector_type(HIP_vector_type&&) = default;
-  HIP_vector_type& operator=(const HIP_vector_type&) = default;
-  HIP_vector_type& operator=(HIP_vector_type&&) = default;
-  ~HIP_vector_type() = default;
   template <typename U, __HIP_IF_SCALAR__(U)>
   __HIP_VECTOR_FN__ constexpr HIP_vector_type(U s) : HIP_vector_base<T, 4>{{static_cast<T>(s), static_cast<T>(s), static_cast<T>(s), static_cast<T>(s)}} {}
   template <typename A0, typename A1, typename A2, typename A3>
@@ -232,20 +212,6 @@ __HIP_VECTOR_FN__ inline __HIP_V__(n) operator--(__HIP_V__(n)& a, int) { auto ol
   __HIP_VECTOR_FN__ static inline constexpr NAME##3 make_##NAME##3(T x, T y, T z) { return NAME##3(x, y, z); } \
   __HIP_VECTOR_FN__ static inline constexpr NAME##4 make_##NAME##4(T x, T y, T z, T w) { return NAME##4(x, y, z, w); }
 
-__HIP_VECTOR_TYPES__(char, char)
-__HIP_VECTOR_TYPES__(uchar, unsigned char)
-__HIP_VECTOR_TYPES__(short, short)
-__HIP_VECTOR_TYPES__(ushort, unsigned short)
-__HIP_VECTOR_TYPES__(int, int)
-__HIP_VECTOR_TYPES__(uint, unsigned int)
-__HIP_VECTOR_TYPES__(long, long)
-__HIP_VECTOR_TYPES__(ulong, unsigned long)
-__HIP_VECTOR_TYPES__(longlong, long long)
-__HIP_VECTOR_TYPES__(ulonglong, unsigned long long)
-__HIP_VECTOR_TYPES__(float, float)
-__HIP_VECTOR_TYPES__(double, double)
-#undef __HIP_VECTOR_TYPES__
-
 #else  // C: the layout alone
 
 #define __HIP_VECTOR_TYPES__(NAME, T) \
@@ -253,6 +219,8 @@ __HIP_VECTOR_TYPES__(double, double)
   typedef struct __attribute__((aligned(2 * sizeof(T)))) { T x, y; } NAME##2; \
   typedef struct { T x, y, z; } NAME##3; \
   typedef struct __attribute__((aligned(4 * sizeof(T)))) { T x, y, z, w; } NAME##4;
+#endif
+
 __HIP_VECTOR_TYPES__(char, char)
 __HIP_VECTOR_TYPES__(uchar, unsigned char)
 __HIP_VECTOR_TYPES__(short, short)
@@ -266,5 +234,3 @@ __HIP_VECTOR_TYPES__(ulonglong, unsigned long long)
 __HIP_VECTOR_TYPES__(float, float)
 __HIP_VECTOR_TYPES__(double, double)
 #undef __HIP_VECTOR_TYPES__
-
-#endif
