@@ -7,10 +7,13 @@
 #include <memory>
 #include <string_view>
 
+#include "demangled_size.h"
+
 namespace codeobject {
 namespace {
 
 constexpr size_t kLongest = 4096;
+constexpr uint64_t kLongestDemangled = 64 << 20;
 
 // Clang's types of 16 bits, which demanglers know late or by another name: each is passed as another
 // built-in type, that no kernel uses, and named afterwards.
@@ -71,7 +74,8 @@ std::string demangle(const std::string& symbol) {
   if (!symbol.starts_with("_Z") || symbol.size() > kLongest) return symbol;
   const bool confusing = std::any_of(std::begin(kHalves), std::end(kHalves),
                                      [&](const Half& h) { return symbol.find(h.shown) != symbol.npos; });
-  std::string text = by_runtime(confusing ? symbol : with_halves_passed(symbol));
+  const std::string passed = confusing ? symbol : with_halves_passed(symbol);
+  std::string text = demangled_size(passed) <= kLongestDemangled ? by_runtime(passed) : "";
   if (text.empty()) return symbol;
   if (!confusing)
     for (const Half& half : kHalves)
@@ -90,7 +94,7 @@ std::string kernel_of(std::string symbol) {
 // once, with all the states it may be in; only back-references need the first way. Other libraries keep
 // their states on the heap.
 NamePattern::NamePattern(const std::string& text) {
-  const std::regex whole(text, std::regex::ECMAScript);  // what is no pattern by itself is refused
+  (void)std::regex(text, std::regex::ECMAScript);  // what is no pattern by itself is refused
   const std::string around = "[\\s\\S]*(?:" + text + ")[\\s\\S]*";
 #ifdef __GLIBCXX__
   try {

@@ -6,9 +6,8 @@
 
 namespace codeobject {
 
-// The symbol itself where it is not mangled, beyond any use, or the C++ runtime cannot read it.
-// (rocm_perf_lab.codeobject.demangle is the same in Python: analyses run in processes of the user's,
-// into which no library of a virtual GPU may be loaded.)
+// The symbol itself where it is not mangled, its name would be beyond any use, or the C++ runtime cannot
+// read it.
 std::string demangle(const std::string& symbol);
 
 // The kernel of a descriptor's symbol: without ".kd" at its end.

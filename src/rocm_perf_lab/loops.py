@@ -1,4 +1,4 @@
-"""The compiled loops over whole traces (native/loops); everything works without them, slower.
+"""What is compiled for the analyses (native/loops): loops over whole traces, and names.
 
 Arrays go by address: callers see to their types and sizes. Python's lock is free meanwhile.
 """
@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from rocm_perf_lab.errors import MissingTool
 
 NAME = "librocm_perf_loops.so"
 _PACKAGE = Path(__file__).resolve().parent
@@ -38,6 +40,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "rpl_kineto_texts": (_AT, [_AT, _FLAG, _SIZES]),
     "rpl_kineto_facts": (_AT, [_AT, _SIZES]),
     "rpl_kineto_most_allocated": (ctypes.c_double, [_AT]),
+    "rpl_demangle": (_SIZE, [ctypes.c_char_p, _AT, _SIZE]),
 }
 
 
@@ -50,8 +53,7 @@ def library_folders() -> list[Path]:
 
 
 @functools.cache
-def library() -> ctypes.CDLL | None:
-    """None where the library is not built, or is of another version."""
+def library() -> ctypes.CDLL:
     for folder in library_folders():
         try:
             found = ctypes.CDLL(str(folder / NAME))
@@ -61,7 +63,10 @@ def library() -> ctypes.CDLL | None:
         except (OSError, AttributeError):
             continue
         return found
-    return None
+    raise MissingTool(
+        f"{NAME} is not built, or is of another version",
+        "in a checkout run `make native`; ROCM_PERF_NATIVE_LIB names a folder that has it",
+    )
 
 
 def address(column: npt.NDArray[Any]) -> int:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.codeobject.demangle import LONGEST, demangle
+from rocm_perf_lab.codeobject.demangle import demangle
 
 SYMBOLS = ["_Z5scaleIfEvPT_", "_ZN2ns4kernIiLi4EEEvPKT_S3_i", "plain", "_Z"]
 
@@ -28,8 +28,20 @@ def test_whatever_a_file_holds_gets_an_answer(rest: str) -> None:
 
 
 def test_a_symbol_beyond_reason_stays_as_it_is() -> None:
-    long = "_Z" + "N" * LONGEST
+    long = "_Z1f" + "i" * 4096
     assert demangle(long) == long
+
+
+def test_a_symbol_whose_name_would_fill_the_memory_stays_as_it_is() -> None:
+    def of(parts: str) -> str:
+        """Each part is A<the one before, the one before>."""
+        return f"_Z1fI1AIiE{''.join(f'S0_IS{n}_S{n}_E' for n in parts)}Evv"
+
+    assert demangle(of("12")) == (
+        "void f<A<int>, A<A<int>, A<int> >, A<A<A<int>, A<int> >, A<A<int>, A<int> > > >()"
+    )
+    hostile = of("123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    assert demangle(hostile) == hostile
 
 
 @pytest.mark.parametrize(

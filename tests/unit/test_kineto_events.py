@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rocm_perf_lab import loops
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.trace import kineto_events
 from rocm_perf_lab.trace.kineto_events import TABLES, Events, of_objects, scanned
 from rocm_perf_lab.trace.read import read_traces
 from support.json_places import ODD, places
@@ -162,9 +160,3 @@ def test_damaged_text_gives_the_same_or_nothing() -> None:
 )
 def test_what_it_does_not_know_is_left_to_python(text: str) -> None:
     assert scanned(iter([text.encode()])) is None
-
-
-def test_where_nothing_is_compiled_python_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kineto_events, "library", lambda: None)
-    assert scanned(iter([json.dumps(document()).encode()])) is None
-    assert loops.library() is not None, "make native"

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab import loops
+from rocm_perf_lab.errors import BadInput, MissingTool
 from rocm_perf_lab.trace import pages, sqlite_file
 from rocm_perf_lab.trace.read import read_traces
 from rocm_perf_lab.trace.rocpd_writer import Call, Dispatch, RocpdWriter, Value
@@ -123,13 +124,12 @@ def test_damage_is_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         survives(path)
 
 
-def test_where_nothing_is_compiled_sqlite_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoded: list[int]
+def test_without_the_compiled_library_one_sentence_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "library", lambda: None)
-    path = sample(tmp_path / "1_results.db")
-    assert isinstance(read(path, True, monkeypatch), list)
-    assert not decoded
+    monkeypatch.setenv("ROCM_PERF_NATIVE_LIB", str(tmp_path))
+    with pytest.raises(MissingTool, match=r"librocm_perf_loops\.so is not built"):
+        loops.library.__wrapped__()
 
 
 def page(*cells: bytes) -> bytes:

@@ -9,8 +9,8 @@ strings are left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,17 +37,9 @@ LATEST_NS = 1 << 62
 """Beyond any clock; keeps differences and sums of two times inside 64 bits."""
 
 Columns = dict[str, IntColumn]
+Kind = TypeVar("Kind", Dispatches, Copies, Regions)
 
-_DISPATCH = (
-    "process kernel agent queue stream thread dispatch_id correlation start_ns end_ns lds_bytes "
-    "scratch_bytes workgroup_x workgroup_y workgroup_z grid_x grid_y grid_z graph_exec graph_node"
-).split()
-_COPY = (
-    "process kind stream thread src_agent dst_agent correlation start_ns end_ns size_bytes"
-).split()
-_REGION = (
-    "process thread name category correlation start_ns end_ns stream_handle event_handle flags"
-).split()
+_TRIPLES = ("workgroup", "grid")  # of one column per axis
 
 
 @dataclass
@@ -86,9 +78,9 @@ class Raw:
 def assemble(raw: Raw) -> Trace:
     notes = list(raw.notes)
     recorded = len(raw.dispatches["start_ns"])
-    dispatches, dispatch_rows = _usable(raw.dispatches, _DISPATCH, "kernel dispatches", notes)
-    copies, _ = _usable(raw.copies, _COPY, "memory copies", notes)
-    regions, _ = _usable(raw.regions, _REGION, "host API calls", notes)
+    dispatches, dispatch_rows = _usable(raw.dispatches, Dispatches, "kernel dispatches", notes)
+    copies, _ = _usable(raw.copies, Copies, "memory copies", notes)
+    regions, _ = _usable(raw.regions, Regions, "host API calls", notes)
     dispatch_rows = _once(dispatches, dispatch_rows, notes)
     # Columns are let go as soon as they are converted: a large trace fits only once.
     for table in (raw.dispatches, raw.copies, raw.regions):
@@ -133,31 +125,9 @@ def assemble(raw: Raw) -> Trace:
         agents=raw.agents,
         kernels=tuple(kernels),
         strings=strings,
-        dispatches=_dispatches(dispatches),
-        copies=Copies(
-            process=_index(copies.pop("process")),
-            kind=_index(copies.pop("kind")),
-            stream=_index(copies.pop("stream")),
-            thread=_index(copies.pop("thread")),
-            src_agent=_index(copies.pop("src_agent")),
-            dst_agent=_index(copies.pop("dst_agent")),
-            correlation=_known(copies.pop("correlation")),
-            start_ns=copies.pop("start_ns"),
-            end_ns=copies.pop("end_ns"),
-            size_bytes=_known(copies.pop("size_bytes")),
-        ),
-        regions=Regions(
-            process=_index(regions.pop("process")),
-            thread=_index(regions.pop("thread")),
-            name=_index(regions.pop("name")),
-            category=_index(regions.pop("category")),
-            correlation=_known(regions.pop("correlation")),
-            start_ns=regions.pop("start_ns"),
-            end_ns=regions.pop("end_ns"),
-            stream_handle=_known(regions.pop("stream_handle")),
-            event_handle=_known(regions.pop("event_handle")),
-            flags=_known(regions.pop("flags")),
-        ),
+        dispatches=_table(Dispatches, dispatches),
+        copies=_table(Copies, copies),
+        regions=_table(Regions, regions),
         counters=counters,
         virtual=raw.virtual,
         operators=operators,
@@ -170,33 +140,33 @@ def assemble(raw: Raw) -> Trace:
     )
 
 
-def _dispatches(columns: Columns) -> Dispatches:
-    return Dispatches(
-        process=_index(columns.pop("process")),
-        kernel=_index(columns.pop("kernel")),
-        agent=_index(columns.pop("agent")),
-        queue=_index(columns.pop("queue")),
-        stream=_index(columns.pop("stream")),
-        thread=_index(columns.pop("thread")),
-        dispatch_id=_known(columns.pop("dispatch_id")),
-        correlation=_known(columns.pop("correlation")),
-        start_ns=columns.pop("start_ns"),
-        end_ns=columns.pop("end_ns"),
-        lds_bytes=_known(columns.pop("lds_bytes")),
-        scratch_bytes=_known(columns.pop("scratch_bytes")),
-        workgroup=_triples([_index(columns.pop(f"workgroup_{axis}")) for axis in "xyz"]),
-        grid=_triples([_known(columns.pop(f"grid_{axis}")) for axis in "xyz"]),
-        graph_exec=_known(columns.pop("graph_exec")),
-        graph_node=_known(columns.pop("graph_node")),
-    )
+def _table(kind: type[Kind], columns: Columns) -> Kind:
+    """Columns as the fields of the table declare them, each let go when it is converted."""
+
+    def column(name: str, declared: str) -> npt.NDArray[Any]:
+        if name in _TRIPLES:
+            return _triples([column(f"{name}_{axis}", declared) for axis in "xyz"])
+        given = columns.pop(name)
+        if name in ("start_ns", "end_ns"):
+            return given
+        return (
+            _index(given) if declared in ("IndexColumn", "npt.NDArray[np.int32]") else _known(given)
+        )
+
+    return kind(**{f.name: column(f.name, str(f.type)) for f in fields(kind)})
 
 
 def _usable(
-    given: Columns, wanted: Sequence[str], what: str, notes: list[str]
+    given: Columns, kind: type[Kind], what: str, notes: list[str]
 ) -> tuple[Columns, IntColumn]:
     """The columns of the rows whose times make sense, and which rows those are."""
     count = len(given["start_ns"])
     absent = np.full(count, MISSING, dtype=np.int64)
+    wanted = [
+        name
+        for f in fields(kind)
+        for name in ([f"{f.name}_{axis}" for axis in "xyz"] if f.name in _TRIPLES else [f.name])
+    ]
     table = {name: given.get(name, absent) for name in wanted}
     start, end = table["start_ns"], table["end_ns"]
     missing = (start == MISSING) | (end == MISSING)

@@ -21,7 +21,6 @@ from rocm_perf_lab.trace.att_trace import (
     AttFolder,
     AttTrace,
     Code,
-    IndexColumn,
     OccupancyEvents,
     PerfCounters,
     Realtime,
@@ -29,6 +28,7 @@ from rocm_perf_lab.trace.att_trace import (
     int_column,
 )
 from rocm_perf_lab.trace.att_waves import read_waves, wave_files
+from rocm_perf_lab.trace.trace import IndexColumn
 
 __all__ = ["AttFolder", "AttTrace", "find", "read"]
 

@@ -198,25 +198,3 @@ def int_column(values: object) -> IntColumn:
 
 def index_column(values: object) -> IndexColumn:
     return np.asarray(values, dtype=np.int32)
-
-
-__all__ = [
-    "NOT_RECORDED",
-    "AttFolder",
-    "AttTrace",
-    "BoolColumn",
-    "ByteColumn",
-    "Code",
-    "IndexColumn",
-    "Instructions",
-    "IntColumn",
-    "OccupancyEvents",
-    "PerfCounters",
-    "Realtime",
-    "States",
-    "StatsCsv",
-    "WaitDependencies",
-    "Waves",
-    "index_column",
-    "int_column",
-]

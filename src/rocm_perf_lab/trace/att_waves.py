@@ -17,13 +17,13 @@ from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.trace import att_json as js
 from rocm_perf_lab.trace.att_trace import (
     Instructions,
-    IntColumn,
     States,
     WaitDependencies,
     Waves,
     index_column,
     int_column,
 )
+from rocm_perf_lab.trace.trace import IntColumn
 
 _WAVE_FILE = re.compile(r"se(\d{1,6})_sm(\d{1,6})_sl(\d{1,6})_wv(\d{1,9})\.json")
 _LIMIT = 1 << 62

@@ -168,10 +168,8 @@ _OF_OBJECT: dict[str, Callable[[Object], int]] = {
 
 
 def scanned(pieces: Iterator[bytes]) -> Events | None:
-    """None for a file that has to be parsed into objects, or where nothing is compiled."""
+    """None for a file that has to be parsed into objects."""
     loops = library()
-    if loops is None:
-        return None
     reader = loops.rpl_kineto_open()
     if not reader:
         return None

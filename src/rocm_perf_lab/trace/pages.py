@@ -9,7 +9,6 @@ columns. The caller holds SQLite's read lock, and the file format is the documen
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -155,7 +154,7 @@ class PageBatch:
         rowids = np.zeros(2, dtype=np.int64)
         places = [addresses(list(c)) for c in (self.integers, self.reals, self._begin)]
         lengths = addresses(list(self._length))
-        if not loops().rpl_read_pages(
+        if not library().rpl_read_pages(
             address(data),
             len(offsets),
             address(offsets),
@@ -178,7 +177,7 @@ class PageBatch:
         joined = np.frombuffer(b"".join(wanted), dtype=np.uint8)
         ends = np.cumsum([len(text) for text in wanted], dtype=np.int64)
         found = np.empty(self.count, dtype=np.bool_)
-        loops().rpl_matching(
+        library().rpl_matching(
             address(self._data),
             address(self._begin[slot]),
             address(self._length[slot]),
@@ -196,7 +195,7 @@ class PageBatch:
         if rows is not None:
             begin, length = begin[rows], length[rows]
         codes, first = np.empty((2, len(begin)), dtype=np.int64)
-        found = loops().rpl_distinct(
+        found = library().rpl_distinct(
             address(self._data),
             address(begin),
             address(length),
@@ -211,13 +210,6 @@ class PageBatch:
             for i in first[:found].tolist()
         ]
         return codes, texts
-
-
-def loops() -> ctypes.CDLL:
-    found = library()
-    if found is None:
-        raise UnusualTableError("the compiled loops are not built")
-    return found
 
 
 def request_for(

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from rocm_perf_lab.analyze.graph.columns import NONE, Timeline, dense, stable_order
+from rocm_perf_lab.analyze.graph.columns import NONE, TimeIndex, dense, stable_order
 from rocm_perf_lab.analyze.graph.edges import Bools, Index, Ints, Small
 from rocm_perf_lab.analyze.graph.operations import Operations
 from rocm_perf_lab.trace.trace import Trace
@@ -170,7 +170,7 @@ def _match(process: Index, wanted: Ints, other_process: Index, offered: Ints) ->
     result = np.full(len(wanted), NONE, np.int64)
     if not len(offered) or not len(wanted):
         return result
-    row = Timeline.of(other_process, offered).last_before(process, wanted)
+    row = TimeIndex.of(other_process, offered).last_before(process, wanted)
     hit = (row >= 0) & (wanted >= 0)
     hit[hit] = offered[row[hit]] == wanted[hit]
     result[hit] = row[hit]
@@ -203,7 +203,7 @@ def _resolve(
         open_ = asked[(result[asked] < 0) & ((group is anywhere) | null[asked])]
         if not len(open_):
             continue
-        line = Timeline.of(group[rows], enter[rows])
+        line = TimeIndex.of(group[rows], enter[rows])
         find = line.first_after if after else line.last_before
         hit = find(group[open_], enter[open_])
         found = hit >= 0

@@ -75,7 +75,7 @@ def grouped(*keys: npt.NDArray[Any]) -> tuple[Ints, Ints]:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class TimeIndex:
     """Rows of (group, time), looked up by "the last at or before" and "the first after"."""
 
     order: Ints  # rows sorted by group, then time, then row
@@ -83,9 +83,9 @@ class Timeline:
     time: Ints  # sorted within the group
 
     @staticmethod
-    def of(group: npt.NDArray[Any], time: Ints) -> Timeline:
+    def of(group: npt.NDArray[Any], time: Ints) -> TimeIndex:
         order = np.lexsort((time, group))
-        return Timeline(order, group[order].astype(np.int64), time[order])
+        return TimeIndex(order, group[order].astype(np.int64), time[order])
 
     def _position(self, group: npt.NDArray[Any], time: Ints, side: str) -> Ints:
         """How many rows are before (group, time) in the sorted order."""

@@ -10,7 +10,7 @@ import numpy as np
 from rocm_perf_lab.analyze.graph.calls import Calls, Role
 from rocm_perf_lab.analyze.graph.columns import (
     NONE,
-    Timeline,
+    TimeIndex,
     expand,
     latest_in_group,
     previous_in_group,
@@ -83,15 +83,15 @@ class Frontier:
 
     def __init__(self, ops: Operations, calls: Calls) -> None:
         self._ops, self._calls = ops, calls
-        self.by_launch = Timeline.of(ops.stream, calls.launch_time)
+        self.by_launch = TimeIndex.of(ops.stream, calls.launch_time)
         records = calls.rows(Role.EVENT_RECORD)
         self._records = records
-        self._by_event = Timeline.of(calls.event[records], calls.enter[records])
+        self._by_event = TimeIndex.of(calls.event[records], calls.enter[records])
         waits = calls.rows(Role.STREAM_WAIT)
         waits = waits[calls.stream[waits] >= 0]
         record = self.recorded(calls.event[waits], calls.enter[waits])
         self.waits, self.wait_records = waits[record >= 0], record[record >= 0]
-        self._by_wait = Timeline.of(calls.stream[self.waits], calls.enter[self.waits])
+        self._by_wait = TimeIndex.of(calls.stream[self.waits], calls.enter[self.waits])
         self._blocking_of = _blocking_streams(ops, calls)
         self.truncated = False
 
@@ -205,7 +205,7 @@ def legacy_default_stream(ops: Operations, calls: Calls) -> Edges:
         return _none(Kind.LEGACY_DEFAULT_STREAM)
     device = ops.process * (int(ops.agent.max()) + 2) + ops.agent + 1
     launched = calls.launch_time
-    null_line = Timeline.of(device[null_ops], launched[null_ops])
+    null_line = TimeIndex.of(device[null_ops], launched[null_ops])
     order = others[np.lexsort((launched[others], ops.stream[others]))]
     stream = ops.stream[order]
     after = null_line.first_after(device[order], launched[order])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.calls import Calls, Role
-from rocm_perf_lab.analyze.graph.columns import NONE, Timeline
+from rocm_perf_lab.analyze.graph.columns import NONE, TimeIndex
 from rocm_perf_lab.analyze.graph.device_order import Frontier
 from rocm_perf_lab.analyze.graph.edges import (
     CLOCK_SKEW_NS,
@@ -98,8 +98,8 @@ def _full_queues(ops: Operations, calls: Calls) -> tuple[Ints, Ints]:
     slow = took > FULL_QUEUE_NS
     own, call, took = own[slow], call[slow], took[slow]
     queue, leave = ops.queue[own], calls.leave[call]
-    ended = Timeline.of(ops.queue, ops.end)
-    launched = Timeline.of(ops.queue, calls.launch_time)
+    ended = TimeIndex.of(ops.queue, ops.end)
+    launched = TimeIndex.of(ops.queue, calls.launch_time)
     seen = leave + PROMPT_CLOCK_NS
     ahead = launched.count_before(queue, calls.launch_time[own]) - ended.count_before(queue, seen)
     op = ended.last_before(queue, seen)
@@ -144,7 +144,7 @@ def _covered(ops: Operations, calls: Calls, rows: Ints, among: Ints) -> tuple[In
     call_parts, op_parts = [], []
     for group in groups:
         mine = rows[group]
-        line = Timeline.of(device_of_call[group], calls.enter[mine])
+        line = TimeIndex.of(device_of_call[group], calls.enter[mine])
         first = line.first_after(device[launched], calls.launch_time[launched])
         stream = ops.stream[launched]
         last = np.append((first[1:] != first[:-1]) | (stream[1:] != stream[:-1]), True)
@@ -164,7 +164,7 @@ def _devices(ops: Operations, calls: Calls, rows: Ints) -> tuple[Index, Ints]:
     agent = np.where(several[ops.process], ops.agent, NONE)
     launched = np.flatnonzero(calls.of_operation >= 0)
     launcher = calls.of_operation[launched]
-    line = Timeline.of(calls.thread[launcher], calls.enter[launcher])
+    line = TimeIndex.of(calls.thread[launcher], calls.enter[launcher])
     row = line.last_before(calls.thread[rows], calls.enter[rows])
     call_agent = np.full(len(rows), NONE, np.int64)
     call_agent[row >= 0] = agent[launched[row[row >= 0]]]
@@ -185,7 +185,7 @@ class Anchors:
 
 def anchors(calls: Calls, blocking: Ints, asked: Ints) -> Anchors:
     leave = calls.leave[blocking]
-    own_line = Timeline.of(calls.thread[blocking], leave)
+    own_line = TimeIndex.of(calls.thread[blocking], leave)
     own = own_line.last_before(calls.thread[asked], calls.enter[asked])
     itself = (own >= 0) & (blocking[own] == asked) if len(blocking) else own >= 0
     own[itself] = own_line.last_before(
@@ -195,7 +195,7 @@ def anchors(calls: Calls, blocking: Ints, asked: Ints) -> Anchors:
     if len(threads) < 2 or not len(blocking):
         return Anchors(own, np.zeros(len(asked), np.bool_))
     # Heads: calls that end a thread's silence during which another thread returned from a wait.
-    everyone = Timeline.of(calls.process[blocking], leave)
+    everyone = TimeIndex.of(calls.process[blocking], leave)
     rows = np.arange(len(calls))
     trigger = everyone.last_before(calls.process, calls.enter)
     head = (trigger >= 0) & (calls.enter - SILENCE_NS > calls.thread_silent_since)
@@ -203,7 +203,7 @@ def anchors(calls: Calls, blocking: Ints, asked: Ints) -> Anchors:
         calls.thread[blocking[trigger[head]]] != calls.thread[head]
     )
     heads = rows[head]
-    line = Timeline.of(calls.thread[heads], calls.enter[heads])
+    line = TimeIndex.of(calls.thread[heads], calls.enter[heads])
     last_head = line.last_before(calls.thread[asked], calls.enter[asked])
     guess = np.where(last_head >= 0, trigger[heads[last_head]] if len(heads) else NONE, NONE)
     own_time = np.where(own >= 0, leave[own], -(1 << 62))

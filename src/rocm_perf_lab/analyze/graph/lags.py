@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rocm_perf_lab.analyze.graph.columns import NONE, Timeline
+from rocm_perf_lab.analyze.graph.columns import NONE, TimeIndex
 from rocm_perf_lab.analyze.graph.edges import (
     LATENCIES,
     LOW_QUANTILE,
@@ -126,7 +126,7 @@ def inferred(nodes: Nodes, known: Edges, best: Ints) -> Edges:
 
     candidates = np.flatnonzero(nodes.operation >= 0)
     end = nodes.start + nodes.duration
-    line = Timeline.of(nodes.process[candidates], end[candidates])
+    line = TimeIndex.of(nodes.process[candidates], end[candidates])
     row = line.last_before(nodes.process[asked], nodes.start[asked])
     later = (row >= 0) & (candidates[row] >= asked)
     row[later] = line.last_before(

@@ -1,45 +1,15 @@
-"""Longest-path passes over the graph's edges; nodes are in time order, which is topological.
-
-The two loops are compiled (native/loops), or plain Python over lists where that is not built.
-"""
+"""Longest-path passes over the graph's edges; nodes are in time order, which is topological."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import stable_order
-from rocm_perf_lab.analyze.graph.edges import NEVER, ORIGIN, Index, Ints
+from rocm_perf_lab.analyze.graph.edges import NEVER, ORIGIN, Ints
 from rocm_perf_lab.analyze.graph.graph import Graph
 from rocm_perf_lab.loops import address, library
-
-
-def _forward(first: Any, src: Any, weight: Any, start: Any) -> None:
-    edge = first[1]
-    for node in range(1, len(start)):
-        latest = 0
-        stop = first[node + 1]
-        while edge < stop:
-            time = start[src[edge]] + weight[edge]
-            if time > latest:
-                latest = time
-            edge += 1
-        start[node] = latest
-
-
-def _backward(first: Any, src: Any, weight: Any, latest: Any) -> None:
-    edge = first[len(latest)] - 1
-    for node in range(len(latest) - 1, 0, -1):
-        here = latest[node]
-        stop = first[node]
-        while edge >= stop:
-            time = here - weight[edge]
-            before = src[edge]
-            if time < latest[before]:
-                latest[before] = time
-            edge -= 1
 
 
 class Solver:
@@ -49,11 +19,10 @@ class Solver:
         """`node_name`: the kernel or kind of copy of every node, -1 for the host."""
         self.graph = graph
         self._loops = library()
-        self.compiled = self._loops is not None
         weight = graph.weights(slice(None), graph.nodes.duration[graph.edges.src])
-        self._first = self._column(graph.first, np.int64)
-        self._src = self._column(graph.edges.src, np.int32)
-        self._weight = self._column(weight, np.int64)
+        self._first = np.ascontiguousarray(graph.first, np.int64)
+        self._src = np.ascontiguousarray(graph.edges.src, np.int32)
+        self._weight = np.ascontiguousarray(weight, np.int64)
         self._finish = np.where(graph.nodes.operation >= 0, graph.nodes.duration, NEVER)
         # A kernel's edges (those out of its dispatches) and nodes, as slices of an order.
         edge_name = node_name[graph.edges.src]
@@ -61,25 +30,14 @@ class Solver:
         self._edges, self._edge_slices = _grouped(edge_name, names)
         self._nodes, self._node_slices = _grouped(node_name, names)
 
-    def _column(self, values: Ints | Index, kind: type[np.integer[Any]]) -> Any:
-        return np.ascontiguousarray(values, kind) if self.compiled else values.tolist()
-
     def forward(self) -> Ints:
         """Earliest start of every node."""
-        if self._loops is None:
-            plain = [0] * len(self.graph)
-            _forward(self._first, self._src, self._weight, plain)
-            return np.array(plain, np.int64)
         start = np.zeros(len(self.graph), np.int64)
         self._loops.rpl_forward(len(start), *self._addresses(), address(start))
         return start
 
     def backward(self, deadline: Ints) -> Ints:
         """Latest start of every node that keeps each within its deadline."""
-        if self._loops is None:
-            plain = deadline.tolist()
-            _backward(self._first, self._src, self._weight, plain)
-            return np.array(plain, np.int64)
         latest: Ints = deadline.copy()
         self._loops.rpl_backward(len(latest), *self._addresses(), address(latest))
         return latest
@@ -99,19 +57,12 @@ class Solver:
         own = graph.nodes.duration[nodes]
         results = []
         for speedup in speedups:
-            self._put(edges, graph.weights(edges, faster(source, speedup)))
+            self._weight[edges] = graph.weights(edges, faster(source, speedup))
             self._finish[nodes] = faster(own, speedup)
             results.append(self.makespan())
-        self._put(edges, graph.weights(edges, source))
+        self._weight[edges] = graph.weights(edges, source)
         self._finish[nodes] = own
         return results
-
-    def _put(self, edges: Ints, values: Ints) -> None:
-        if self.compiled:
-            self._weight[edges] = values
-        else:
-            for edge, value in zip(edges.tolist(), values.tolist(), strict=True):
-                self._weight[edge] = value
 
 
 def _grouped(name: Ints, names: int) -> tuple[Ints, list[int]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rocm_perf_lab.analyze.graph.columns import NONE, Timeline
+from rocm_perf_lab.analyze.graph.columns import NONE, TimeIndex
 from rocm_perf_lab.analyze.graph.edges import Ints
 from rocm_perf_lab.trace.trace import Trace
 
@@ -53,7 +53,7 @@ def call_copies(trace: Trace) -> CallCopies:
     start, end = r.start_ns[rows], r.end_ns[rows]
     ends = np.concatenate([d.end_ns, c.end_ns])
     stream = np.concatenate([d.stream, c.stream]).astype(np.int64)
-    by_end = Timeline.of(process, ends)
+    by_end = TimeIndex.of(process, ends)
     mine = r.process[rows].astype(np.int64)
     before = by_end.last_before(mine, end)
     waited = (before >= 0) & (ends[before] > start) if len(ends) else before >= 0

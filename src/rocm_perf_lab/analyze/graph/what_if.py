@@ -20,8 +20,7 @@ from rocm_perf_lab.analyze.graph.graph import Graph
 from rocm_perf_lab.analyze.graph.solve import Solver, faster
 
 SPEEDUPS: tuple[float | None, ...] = (1.25, 2.0, None)  # the last: taken out
-# Edge visits spent on what-ifs: a few seconds, compiled or not.
-COMPILED_BUDGET, PLAIN_BUDGET = 1_000_000_000, 16_000_000
+BUDGET = 1_000_000_000  # edge visits spent on what-ifs: a few seconds
 
 
 def pinned(graph: Graph) -> Graph:
@@ -48,7 +47,7 @@ class Scenarios:
         if bool(((e.confidence == Confidence.LOW) & (e.src != ORIGIN)).any()):
             self._solvers.append(Solver(pinned(solver.graph), node_name))
         self._end = makespan_ns
-        self._budget = COMPILED_BUDGET if solver.compiled else PLAIN_BUDGET
+        self._budget = BUDGET
 
     def bound(self, path_durations: Ints) -> tuple[WhatIf, ...]:
         """Amdahl's: the kernel's time on the critical path shrinks and nothing else binds."""

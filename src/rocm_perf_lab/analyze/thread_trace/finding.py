@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rocm_perf_lab.analyze.thread_trace.residency import EngineOccupancy, WaveDurations
 from rocm_perf_lab.analyze.thread_trace.sums import Agreement, Sums
 from rocm_perf_lab.analyze.thread_trace.traffic import Traffic
-from rocm_perf_lab.trace.att_trace import IntColumn
+from rocm_perf_lab.trace.trace import IntColumn
 
 
 @dataclass(frozen=True)

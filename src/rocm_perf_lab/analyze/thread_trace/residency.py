@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.trace.att_trace import AttTrace, IntColumn, OccupancyEvents
+from rocm_perf_lab.trace.att_trace import AttTrace, OccupancyEvents
+from rocm_perf_lab.trace.trace import IntColumn
 
 STATE_NAMES = ("EMPTY", "IDLE", "EXEC", "WAIT", "STALL")
 EXEC = 2

@@ -21,7 +21,8 @@ from rocm_perf_lab.analyze.thread_trace.finding import (
 )
 from rocm_perf_lab.analyze.thread_trace.sums import Placed
 from rocm_perf_lab.arch.matrix import matrix_cycles
-from rocm_perf_lab.trace.att_trace import AttTrace, IntColumn
+from rocm_perf_lab.trace.att_trace import AttTrace
+from rocm_perf_lab.trace.trace import IntColumn
 
 TOP_SITES = 20
 WIDE_BYTES = 16  # a lane's, in one instruction: dwordx4, b128

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.trace.att_trace import NOT_RECORDED, AttTrace, Code, IntColumn, StatsCsv
+from rocm_perf_lab.trace.att_trace import NOT_RECORDED, AttTrace, Code, StatsCsv
+from rocm_perf_lab.trace.trace import IntColumn
 
 _NEVER = np.iinfo(np.int64).min
 

@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from rocm_perf_lab.analyze.thread_trace import classes
 from rocm_perf_lab.analyze.thread_trace.sums import Placed, rows_of_lines
-from rocm_perf_lab.trace.att_trace import AttTrace, IntColumn
+from rocm_perf_lab.trace.att_trace import AttTrace
+from rocm_perf_lab.trace.trace import IntColumn
 
 _COUNTERS = {
     9: ("vmcnt", "lgkmcnt", "expcnt"),
