@@ -11,11 +11,10 @@ from rocm_perf_lab import __version__
 from rocm_perf_lab.trace.rocpd import DETAILED_TAG, SAMPLING_TAG
 from rocm_perf_lab.trace.rocpd_writer import RocpdWriter
 from rocm_perf_lab.virtual.rocprofv3.options import ROCM_VERSION
-from rocm_perf_lab.virtual.rocprofv3.recording import Recording
+from rocm_perf_lab.virtual.rocprofv3.process_rows import ProcessRows
 
 
-def write(recording: Recording, path: Path, hostname: str) -> None:
-    r = recording
+def write(r: ProcessRows, path: Path, hostname: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {
         "rocm_version": ROCM_VERSION,
@@ -70,7 +69,7 @@ def write(recording: Recording, path: Path, hostname: str) -> None:
         db.allocations(r.allocations)
 
 
-def guid(r: Recording) -> str:
+def guid(r: ProcessRows) -> str:
     """From the content alone: the same recording has the same one."""
     digest = hashlib.sha256()
     for part in (r.log.command, r.pid, r.log.start, r.calls, r.dispatches, r.copies):

@@ -9,14 +9,14 @@ from typing import Any
 
 from rocm_perf_lab.trace.rocpd import DETAILED_TAG, SAMPLING_TAG
 from rocm_perf_lab.trace.rocpd_records import Dispatch
-from rocm_perf_lab.virtual.rocprofv3.recording import Recording
+from rocm_perf_lab.virtual.rocprofv3.process_rows import ProcessRows
 
 Object = dict[str, Any]
 _GPU, _CPU = 2, 1
 _HOST = 4096
 
 
-def write(recording: Recording, path: Path, hostname: str) -> None:
+def write(recording: ProcessRows, path: Path, hostname: str) -> None:
     partial = path.with_name(f".{path.name}.partial")
     try:
         with partial.open("w", encoding="utf-8") as file:
@@ -42,7 +42,7 @@ class _Names:
         return {"buffer_records": rows}
 
 
-def _tool(r: Recording, hostname: str) -> Object:
+def _tool(r: ProcessRows, hostname: str) -> Object:
     names = _Names()
     handles = {0: _HOST, **{gpu.number: gpu.handle for gpu in r.gpus}}
     buffers = _buffers(r, names, handles)  # which fills `names`
@@ -71,7 +71,7 @@ def _tool(r: Recording, hostname: str) -> Object:
     }
 
 
-def _buffers(r: Recording, names: _Names, handles: dict[int, int]) -> dict[str, list[Object]]:
+def _buffers(r: ProcessRows, names: _Names, handles: dict[int, int]) -> dict[str, list[Object]]:
     return {
         "kernel_dispatch": []
         if r.wanted.pmc
@@ -110,7 +110,7 @@ def _buffers(r: Recording, names: _Names, handles: dict[int, int]) -> dict[str, 
     }
 
 
-def _code_objects(r: Recording, handles: dict[int, int]) -> Iterable[Object]:
+def _code_objects(r: ProcessRows, handles: dict[int, int]) -> Iterable[Object]:
     for code in r.log.codes:
         yield {
             "code_object_id": code.number,
@@ -121,7 +121,7 @@ def _code_objects(r: Recording, handles: dict[int, int]) -> Iterable[Object]:
         }
 
 
-def _kernel_symbols(r: Recording) -> Iterable[Object]:
+def _kernel_symbols(r: ProcessRows) -> Iterable[Object]:
     for k in r.kernels.values():
         yield {
             "kernel_id": k.number,
@@ -138,7 +138,7 @@ def _kernel_symbols(r: Recording) -> Iterable[Object]:
         }
 
 
-def _agents(r: Recording) -> Iterable[Object]:
+def _agents(r: ProcessRows) -> Iterable[Object]:
     yield {"id": {"handle": _HOST}, "type": _CPU, "name": "CPU", "node_id": 0}
     for gpu in r.gpus:
         yield {
@@ -177,7 +177,7 @@ def _dispatch(d: Dispatch, handles: dict[int, int]) -> Object:
     }
 
 
-def _collected(r: Recording, handles: dict[int, int]) -> Iterable[Object]:
+def _collected(r: ProcessRows, handles: dict[int, int]) -> Iterable[Object]:
     numbers = {wanted.name: i for i, wanted in enumerate(r.counted, 1)}
     for d in r.dispatches:
         if d.values:

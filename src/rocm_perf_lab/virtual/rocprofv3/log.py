@@ -48,7 +48,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ModelledLaunch:
     """What the models say of a launch."""
 
     duration_ns: int
@@ -128,7 +128,7 @@ class ProcessLog:
     launches: list[Launch] = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
     memory: list[Memory] = field(default_factory=list)
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    modelled: dict[int, ModelledLaunch] = field(default_factory=dict)
     codes: list[Code] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
     agents: list[tuple[int, bool, str]] = field(default_factory=list)  # node, GPU?, name
@@ -221,7 +221,7 @@ class _Reader:
         elif kind == "dispatch":
             self.launches[r["d"]] = self._launch(r)
         elif kind == "done" and r["ok"]:
-            log.outcomes[r["d"]] = _outcome(r)
+            log.modelled[r["d"]] = _modelled(r)
         elif kind in ("copy", "fill"):
             self.transfers[r["n"]] = self._transfer(r)
         elif kind in ("dispatched", "transferred"):
@@ -281,9 +281,11 @@ class _Reader:
         )
 
 
-def _outcome(r: dict[str, Any]) -> Outcome:
+def _modelled(r: dict[str, Any]) -> ModelledLaunch:
     counters = {
         name: {(xcc, engine, instance): value for xcc, engine, instance, value in rows}
         for name, rows in r.get("counters", {}).items()
     }
-    return Outcome(r["ns"], r["cycles"], r["mhz"], r["detail"], r["cus"], r["sampling"], counters)
+    return ModelledLaunch(
+        r["ns"], r["cycles"], r["mhz"], r["detail"], r["cus"], r["sampling"], counters
+    )

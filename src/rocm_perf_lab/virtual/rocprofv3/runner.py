@@ -27,7 +27,7 @@ from rocm_perf_lab.virtual.rocprofv3 import (
 from rocm_perf_lab.virtual.rocprofv3.counters import Wanted
 from rocm_perf_lab.virtual.rocprofv3.log import CLOCK_ORIGIN_NS, ProcessLog, read_logs
 from rocm_perf_lab.virtual.rocprofv3.options import Command, Pass
-from rocm_perf_lab.virtual.rocprofv3.recording import Recording
+from rocm_perf_lab.virtual.rocprofv3.process_rows import ProcessRows
 
 RECORDER = "librocm_perf_record.so"
 # "1": times begin where the clock does and processes are numbered, so that the same program and
@@ -184,7 +184,7 @@ def _write(
     _say_what_is_missing(wanted, recordings, ended, tell)
 
 
-def _write_one(recording: Recording, base: Path, tell: Tell) -> None:
+def _write_one(recording: ProcessRows, base: Path, tell: Tell) -> None:
     wanted = recording.wanted
     base.parent.mkdir(parents=True, exist_ok=True)
     if wanted.att:
@@ -200,11 +200,11 @@ def _write_one(recording: Recording, base: Path, tell: Tell) -> None:
 
 def _recordings(
     logs: list[ProcessLog], wanted: Pass, counted: list[Wanted], gpus: list[agents.Gpu]
-) -> list[Recording]:
+) -> list[ProcessRows]:
     reproducible = os.environ.get(REPRODUCIBLE, "") not in ("", "0")
     known = counters.catalogue(gpus[0].spec.architecture) if counted else None
     numbers = {log.pid: i if reproducible else log.pid for i, log in enumerate(logs, 1)}
-    made: list[Recording] = []
+    made: list[ProcessRows] = []
     for log in logs:
         start = CLOCK_ORIGIN_NS if reproducible else log.real_start
         # A process that began after another had ended comes after it in virtual time too.
@@ -214,7 +214,7 @@ def _recordings(
         log.begin_at(start)
         parent = numbers.get(log.parent, 0 if reproducible else log.parent)
         pid = numbers[log.pid]
-        made.append(Recording(log, gpus, wanted, pid, parent, counted, known))
+        made.append(ProcessRows(log, gpus, wanted, pid, parent, counted, known))
     return made
 
 
@@ -232,7 +232,7 @@ def _base(wanted: Pass, log: ProcessLog) -> Path:
 
 
 def _say_what_is_missing(
-    wanted: Pass, recordings: list[Recording], ended: Ended, tell: Tell
+    wanted: Pass, recordings: list[ProcessRows], ended: Ended, tell: Tell
 ) -> None:
     if not recordings:
         tell("the program did not use the GPU: no files were written")

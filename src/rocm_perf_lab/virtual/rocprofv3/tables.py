@@ -8,14 +8,13 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rocm_perf_lab.virtual.rocprofv3.recording import Recording
+from rocm_perf_lab.virtual.rocprofv3.process_rows import ProcessRows
 
 Row = Sequence[object]
 
 
-def write(recording: Recording, base: Path) -> None:
+def write(r: ProcessRows, base: Path) -> None:
     """What -f csv and --stats add; files without a row are not written."""
-    r = recording
     if "csv" in r.wanted.formats:
         _save(base, "agent_info", _AGENTS, _agents(r), always=True)
         _save(base, "kernel_trace", _KERNELS, _kernels(r))
@@ -77,7 +76,7 @@ _COUNTERS = (
 _STATS = "Name Calls TotalDurationNs AverageNs Percentage MinNs MaxNs StdDev"
 
 
-def _agents(r: Recording) -> Iterable[Row]:
+def _agents(r: ProcessRows) -> Iterable[Row]:
     yield (0, 0, "CPU", 0, 0, 0, 0, "CPU", "Virtual host")
     for gpu in r.gpus:
         m, facts = gpu.spec, gpu.extdata
@@ -85,7 +84,7 @@ def _agents(r: Recording) -> Iterable[Row]:
         yield (gpu.number, gpu.number, "GPU", *counts, m.architecture, m.marketing_name)
 
 
-def _kernels(r: Recording) -> Iterable[Row]:
+def _kernels(r: ProcessRows) -> Iterable[Row]:
     known = {k.number: k for k in r.kernels.values()}
     for d in r.dispatches:
         k = known[d.kernel]
@@ -96,18 +95,18 @@ def _kernels(r: Recording) -> Iterable[Row]:
         )  # fmt: skip
 
 
-def _calls(r: Recording) -> Iterable[Row]:
+def _calls(r: ProcessRows) -> Iterable[Row]:
     for c in r.calls:
         yield (c.category.removesuffix("_EXT"), c.name, r.pid, c.tid, c.correlation, c.start, c.end)
 
 
-def _copies(r: Recording) -> Iterable[Row]:
+def _copies(r: ProcessRows) -> Iterable[Row]:
     for c in r.copies:
         ends = (f"Agent {c.source}", f"Agent {c.target}")
         yield ("MEMORY_COPY", c.kind, c.stream, *ends, c.correlation, c.start, c.end)
 
 
-def _allocations(r: Recording) -> Iterable[Row]:
+def _allocations(r: ProcessRows) -> Iterable[Row]:
     for a in r.allocations:
         agent = "" if a.agent is None else f"Agent {a.agent}"
         what = f"MEMORY_ALLOCATION_{'ALLOCATE' if a.type == 'ALLOC' else a.type}"
@@ -115,7 +114,7 @@ def _allocations(r: Recording) -> Iterable[Row]:
         yield ("MEMORY_ALLOCATION", what, agent, *place)
 
 
-def _counters(r: Recording) -> Iterable[Row]:
+def _counters(r: ProcessRows) -> Iterable[Row]:
     """One row per dispatch and counter: the instances added up."""
     known = {k.number: k for k in r.kernels.values()}
     for d in r.dispatches:

@@ -14,10 +14,10 @@ from rocm_perf_lab.device.disassembly import disassemble
 from rocm_perf_lab.trace import att_writer
 from rocm_perf_lab.trace.att_writer import CodeLine, Content, Rows, Wave
 from rocm_perf_lab.virtual.rocprofv3.log import Code, Launch
-from rocm_perf_lab.virtual.rocprofv3.recording import Recording
+from rocm_perf_lab.virtual.rocprofv3.process_rows import ProcessRows
 
 
-def write(recording: Recording, directory: Path, prefix: Path) -> list[Path]:
+def write(recording: ProcessRows, directory: Path, prefix: Path) -> list[Path]:
     """One folder per traced dispatch in `directory`; `prefix` names the code objects' copies."""
     folders: list[Path] = []
     used: dict[int, Code] = {}
@@ -44,7 +44,7 @@ def write(recording: Recording, directory: Path, prefix: Path) -> list[Path]:
     return folders
 
 
-def _content(recording: Recording, launch: Launch, code: Code) -> Content:
+def _content(recording: ProcessRows, launch: Launch, code: Code) -> Content:
     trace = recording.log.traces[launch.number]
     row = recording.kernels[launch.kernel]
     owner = recording.objects.get(code.number)
@@ -54,9 +54,9 @@ def _content(recording: Recording, launch: Launch, code: Code) -> Content:
     engines: dict[int, list[list[int]]] = {}
     for time, engine, cu, simd, slot, start in np.reshape(trace.occupancy, (-1, 6)).tolist():
         engines.setdefault(engine, []).append([time, cu, simd, slot, start, row.number])
-    clock = recording.log.outcomes[launch.number].clock_mhz or 1.0
-    ticks = round(recording.log.outcomes[launch.number].cycles * 100 / clock)
-    cycles = recording.log.outcomes[launch.number].cycles
+    clock = recording.log.modelled[launch.number].clock_mhz or 1.0
+    ticks = round(recording.log.modelled[launch.number].cycles * 100 / clock)
+    cycles = recording.log.modelled[launch.number].cycles
     return Content(
         code=lines,
         waves=waves,

@@ -14,7 +14,7 @@ from rocm_perf_lab.trace.rocpd_records import Allocation, Argument, Call, Copy, 
 from rocm_perf_lab.virtual.rocprofv3 import counters
 from rocm_perf_lab.virtual.rocprofv3.agents import Gpu
 from rocm_perf_lab.virtual.rocprofv3.counters import Catalogue, Wanted
-from rocm_perf_lab.virtual.rocprofv3.log import Code, Outcome, ProcessLog, Symbol, Transfer
+from rocm_perf_lab.virtual.rocprofv3.log import Code, ModelledLaunch, ProcessLog, Symbol, Transfer
 from rocm_perf_lab.virtual.rocprofv3.options import Pass
 
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
@@ -62,7 +62,7 @@ class Addresses:
 
 
 @dataclass
-class Recording:
+class ProcessRows:
     """What one process did, in the numbers of a database."""
 
     log: ProcessLog
@@ -184,7 +184,7 @@ class Recording:
                     lds=launch.lds,
                     scratch=launch.scratch,
                     dispatch_id=launch.number,
-                    values=self._values(launch.agent, self.log.outcomes[launch.number]),
+                    values=self._values(launch.agent, self.log.modelled[launch.number]),
                 )
             )
         return [*rows, *(self._fills() if "kernel" in p.traces else ())]
@@ -192,22 +192,22 @@ class Recording:
     @cached_property
     def detailed(self) -> dict[str, float]:
         """Per kernel, how much of its time was simulated; the rest is extrapolated from it."""
-        return self._by_kernel(lambda outcome: outcome.detailed_fraction)
+        return self._by_kernel(lambda modelled: modelled.detailed_fraction)
 
     @cached_property
     def sampling_error(self) -> dict[str, float]:
         """Per kernel, the standard error of its time from that. Launches err alike: it adds up."""
-        return self._by_kernel(lambda outcome: outcome.sampling_error)
+        return self._by_kernel(lambda modelled: modelled.sampling_error)
 
-    def _by_kernel(self, share: Callable[[Outcome], float]) -> dict[str, float]:
+    def _by_kernel(self, share: Callable[[ModelledLaunch], float]) -> dict[str, float]:
         """The mean of a share of each launch, by their time."""
         whole: dict[str, int] = {}
         seen: dict[str, float] = {}
         for launch in self.log.finished:
-            outcome = self.log.outcomes[launch.number]
+            modelled = self.log.modelled[launch.number]
             name = self.kernels[launch.kernel].display
-            whole[name] = whole.get(name, 0) + outcome.duration_ns
-            seen[name] = seen.get(name, 0.0) + outcome.duration_ns * share(outcome)
+            whole[name] = whole.get(name, 0) + modelled.duration_ns
+            seen[name] = seen.get(name, 0.0) + modelled.duration_ns * share(modelled)
         return {name: seen[name] / total for name, total in sorted(whole.items()) if total}
 
     def _fills(self) -> Iterator[Dispatch]:
@@ -233,15 +233,15 @@ class Recording:
     def _filled(self) -> list[Transfer]:
         return [t for t in self.log.transfers if t.source is None and t.end]
 
-    def _values(self, agent: int, outcome: Outcome) -> list[Value]:
-        if not outcome.counters or self.catalogue is None:
+    def _values(self, agent: int, modelled: ModelledLaunch) -> list[Value]:
+        if not modelled.counters or self.catalogue is None:
             return []
         gpu = next(gpu for gpu in self.gpus if gpu.number == agent)
         return [
             Value(wanted.name, value, *place)
             for wanted in self.counted
             for place, value in sorted(
-                counters.evaluate(wanted, outcome.counters, gpu.constants, self.catalogue).items()
+                counters.evaluate(wanted, modelled.counters, gpu.constants, self.catalogue).items()
             )
         ]
 

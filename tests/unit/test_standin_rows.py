@@ -13,7 +13,7 @@ from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.virtual.rocprofv3 import agents
 from rocm_perf_lab.virtual.rocprofv3.log import CLOCK_ORIGIN_NS as START
 from rocm_perf_lab.virtual.rocprofv3.log import read_log, read_logs
-from rocm_perf_lab.virtual.rocprofv3.recording import Addresses, truncated
+from rocm_perf_lab.virtual.rocprofv3.process_rows import Addresses, truncated
 
 PROCESS = {"r": "process", "pid": 7, "ppid": 1, "real": 5, "command": "app\0-n\x00\xc3\xa4\0"}
 LAUNCH = {
@@ -38,7 +38,7 @@ def test_a_log_becomes_records(tmp_path: Path) -> None:
     (launch,) = found.finished
     assert (launch.grid, launch.counted) == ((128, 1, 1), True)
     assert (launch.start, launch.end) == (START + 50, START + 60)
-    assert found.outcomes[1].counters == {"TCC_HIT": {(0, 0, 3): 5.0}}
+    assert found.modelled[1].counters == {"TCC_HIT": {(0, 0, 3): 5.0}}
 
 
 CALL = {"r": "enter", "t": 7, "c": 1, "n": "hipMalloc", "b": START, "a": []}
@@ -72,7 +72,7 @@ def test_a_call_that_never_returned_lasts_to_the_end(tmp_path: Path) -> None:
 
 def test_half_a_line_at_the_end_of_a_killed_process_is_no_matter(tmp_path: Path) -> None:
     found = read_log(log(tmp_path, PROCESS, LAUNCH, tail='{"r":"do'))
-    assert found is not None and len(found.launches) == 1 and not found.outcomes
+    assert found is not None and len(found.launches) == 1 and not found.modelled
 
 
 def test_an_empty_log_is_no_process(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_an_empty_log_is_no_process(tmp_path: Path) -> None:
 
 def test_a_dispatch_that_faulted_has_no_outcome(tmp_path: Path) -> None:
     found = read_log(log(tmp_path, PROCESS, LAUNCH, {**DONE, "ok": 0}))
-    assert found is not None and not found.outcomes
+    assert found is not None and not found.modelled
 
 
 def test_a_log_that_could_not_be_written_is_no_recording(tmp_path: Path) -> None:
