@@ -98,7 +98,7 @@ std::vector<Code> code_parts(const std::string& place) {
 
 class OneCapture {
  public:
-  explicit OneCapture(const Target& target)
+  explicit OneCapture(const HeldLaunch& target)
       : target_(target), queue_(target.queue), packet_(target.packet), kernel_(*target.kernel) {
     code_ = code_parts(place());
     for (const Piece& piece : tool().memory.pieces()) {
@@ -227,7 +227,7 @@ class OneCapture {
             kind + text(extent.offset) + text(extent.size) + " " + std::to_string(extent.file) + text(extent.at) + "\n";
   }
 
-  const Target& target_;
+  const HeldLaunch& target_;
   const Queue& queue_;
   const hsa_kernel_dispatch_packet_t& packet_;
   const Kernel& kernel_;
@@ -290,7 +290,7 @@ std::string Captures::take_notes() {
 }
 
 // Everything before the target on its queue has run.
-void Captures::capture_now(const Target& target) {
+void Captures::capture_now(const HeldLaunch& target) {
   const std::lock_guard alone(one_at_a_time_);
   Queue& queue = target.queue;
   const auto failed = [&] { return queue.failed != 0; };
@@ -329,7 +329,7 @@ void Captures::capture_now(const Target& target) {
   elsewhere([] { tool().memory.release_deferred(); });
 }
 
-void Captures::capture(const Target& target) {
+void Captures::capture(const HeldLaunch& target) {
   // The gate is still open: what the queue waits for may yet have to come, from this thread even.
   auto blocked_since = std::chrono::steady_clock::now();
   bool stuck = false;

@@ -17,7 +17,7 @@ struct Want;
 
 // The launch to capture. It is on its queue already, behind barriers: everything before it has run
 // when `drained` is zero, it runs itself when `go` is, and what is behind it when `over` is.
-struct Target {
+struct HeldLaunch {
   Queue& queue;
   hsa_kernel_dispatch_packet_t packet;  // as the program wrote it
   std::shared_ptr<const Kernel> kernel;
@@ -34,7 +34,7 @@ class Captures {
   const Want* claim_target(const Kernel* kernel, uint64_t index);
 
   // In the handler of the queue, after the packets were written.
-  void capture(const Target& target);
+  void capture(const HeldLaunch& target);
 
   // Something that makes the capture less than faithful.
   void note_problem(const std::string& reason) { note("problem", reason); }
@@ -44,7 +44,7 @@ class Captures {
 
  private:
   bool claim(const Want& want);
-  void capture_now(const Target& target);
+  void capture_now(const HeldLaunch& target);
   void note(const char* kind, const std::string& text);
 
   std::atomic<uint64_t> settled_{0};  // wants that are captured, refused or another process's

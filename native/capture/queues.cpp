@@ -124,7 +124,7 @@ class Rewrite {
   }
 
   // The launch to capture: it runs when `target.go` is zero, and what follows after the capture.
-  void add_target(const Target& target, hsa_kernel_dispatch_packet_t packet) {
+  void add_target(const HeldLaunch& target, hsa_kernel_dispatch_packet_t packet) {
     packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER | kSystemFences;
     packet.completion_signal = target.ran;
     {
@@ -172,7 +172,7 @@ class Rewrite {
   std::vector<Packet> packets_;
 };
 
-std::optional<Target> target_of(Queue& queue, const void* packet) {
+std::optional<HeldLaunch> target_of(Queue& queue, const void* packet) {
   hsa_kernel_dispatch_packet_t dispatch;
   std::memcpy(&dispatch, packet, sizeof dispatch);
   if ((dispatch.header & 0xff) != HSA_PACKET_TYPE_KERNEL_DISPATCH) return {};
@@ -183,8 +183,8 @@ std::optional<Target> target_of(Queue& queue, const void* packet) {
   if (kernel && tool().config.launches) tool().launches.record(dispatch, *kernel, index);
   const Want* want = tool().captures.claim_target(kernel.get(), index);
   if (!want) return {};
-  return Target{queue,  dispatch,       std::move(kernel), *want,          index,
-                number, make_signal(1), make_signal(1),    make_signal(1), make_signal(1)};
+  return HeldLaunch{queue,  dispatch,       std::move(kernel), *want,          index,
+                    number, make_signal(1), make_signal(1),    make_signal(1), make_signal(1)};
 }
 
 void on_packets(const void* list, uint64_t count, uint64_t, void* data, hsa_amd_queue_intercept_packet_writer writer) {
@@ -192,17 +192,17 @@ void on_packets(const void* list, uint64_t count, uint64_t, void* data, hsa_amd_
   auto& queue = *static_cast<Queue*>(data);
   const bool closed = tool().gate.pass();
   Rewrite rewrite(queue, closed);
-  std::vector<Target> targets;
+  std::vector<HeldLaunch> targets;
   for (uint64_t i = 0; i < count; ++i) {
     const void* packet = static_cast<const char*>(list) + 64 * i;
-    std::optional<Target> found = target_of(queue, packet);
+    std::optional<HeldLaunch> found = target_of(queue, packet);
     if (found) rewrite.add_target(*found, found->packet);
     else rewrite.add(packet);
     if (found) targets.push_back(std::move(*found));
   }
   rewrite.write(writer);
   tool().gate.leave(closed);
-  for (const Target& target : targets) tool().captures.capture(target);
+  for (const HeldLaunch& target : targets) tool().captures.capture(target);
 }
 
 void on_queue_error(hsa_status_t status, hsa_queue_t* handle, void* data) {

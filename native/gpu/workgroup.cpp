@@ -86,6 +86,9 @@ Limits limits_from_environment() {
     limits.strict_barrier = std::strcmp(text, "hardware") != 0;
   if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_WAVES"))
     limits.wave_order = uint32_t(std::strtoul(text, nullptr, 10));
+  limits.leftover = limits.wave_order ? 0xFF : 0;  // a NaN, or -1
+  if (const char* text = std::getenv("ROCM_PERF_VIRTUAL_LEFTOVER"))
+    if (*text) limits.leftover = uint8_t(std::strtoul(text, nullptr, 10));
   return limits;
 }
 
@@ -147,8 +150,8 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
     scratch_bytes = need;
   }
   lds.assign(launch.group_bytes_taken + kZeros + (outside ? kLdsNowhere : 0), 0);
-  // What no wave wrote is left over from another workgroup, in LDS, scratch and registers: a NaN, or -1.
-  const uint8_t leftover = limits.wave_order ? 0xFF : 0;
+  // What no wave wrote is left over from another workgroup, in LDS, scratch and registers.
+  const uint8_t leftover = limits.leftover;
   if (leftover) std::fill_n(lds.begin(), launch.group_bytes, leftover);
   if (leftover && need) std::memset(scratch, leftover, need);
   states.assign(live, State::Ready);

@@ -14,6 +14,7 @@ struct Limits {
   bool strict_barrier;
   Bounds bounds = Bounds::Strict;
   uint32_t wave_order = 0;  // 0: one after the other; else a seed of another interleaving
+  uint8_t leftover = 0;     // what LDS, scratch and registers hold that no wave wrote
 };
 Limits limits_from_environment();
 

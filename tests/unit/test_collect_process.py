@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.collect import process
 from rocm_perf_lab.collect.process import run
 
 
@@ -120,12 +119,9 @@ def test_everything_ends_when_the_caller_is_killed(tmp_path: Path) -> None:
     assert all(gone(int(pid)) for pid in pid_file.read_text().split())
 
 
-def test_a_flood_of_output_is_cut_in_the_middle_and_the_cut_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(process, "LOG_BYTES", 1000)
+def test_a_flood_of_output_is_cut_in_the_middle_and_the_cut_is_told(tmp_path: Path) -> None:
     code = ("print('first')", "print('x' * 200_000)", "print('last')")
-    outcome = run(python(*code), tmp_path / "log", {})
+    outcome = run(python(*code), tmp_path / "log", {}, log_bytes=1000)
     text = outcome.log.read_text()
     assert text.startswith("first\nxxx") and outcome.tail(1) == "last"
     left_out = len("first\n" + "x" * 200_000 + "\nlast\n") - 1000 - (64 << 10)
@@ -144,3 +140,30 @@ def test_a_full_disk_under_the_log_does_not_disturb_the_program(tmp_path: Path) 
 def test_the_time_is_the_programs_own(tmp_path: Path) -> None:
     outcome = run(python("import time; time.sleep(0.2)"), tmp_path / "log", {})
     assert 200 <= outcome.wall_ms < 2000
+
+
+def test_what_goes_to_stderr_can_have_a_file_of_its_own(tmp_path: Path) -> None:
+    code = ("import os, sys", "print('answer')", "os.write(2, b'complaint')")
+    outcome = run(python(*code), tmp_path / "log", {}, errors=tmp_path / "errors")
+    assert outcome.log.read_text() == "answer\n"
+    assert (tmp_path / "errors").read_text() == "complaint"
+
+
+def test_an_environment_of_its_own_and_a_place(tmp_path: Path) -> None:
+    code = ("import os", "print(sorted(set(os.environ) - {'LC_CTYPE'}), os.getcwd())")
+    place = (tmp_path / "place").resolve()
+    place.mkdir()
+    outcome = run(python(*code), tmp_path / "log", {"ONLY": "this"}, alone=True, cwd=place)
+    assert outcome.log.read_text() == f"['ONLY'] {place}\n"
+
+
+def test_an_objection_ends_all_at_once(tmp_path: Path) -> None:
+    code = (
+        "import signal, time",
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
+        "time.sleep(60)",
+    )
+    began = time.monotonic()
+    outcome = run(python(*code), tmp_path / "log", {}, 30, object_to=lambda _: "too loud")
+    assert outcome.exit_code is None and outcome.objection == "too loud"
+    assert time.monotonic() - began < 4  # nobody is asked politely

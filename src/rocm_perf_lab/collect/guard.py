@@ -1,14 +1,15 @@
 """Stands between rocm-perf and one program it runs; a program of its own, standard library only.
 
-    python -I -S guard.py CONTROL STATUS LOG LIMIT PROGRAM [ARGUMENTS]...
+    python -I -S guard.py CONTROL STATUS LOG ERRORS LIMIT PROGRAM [ARGUMENTS]...
 
 Everything the program starts ends with it, also what left its process group by setsid: orphans
 come to this process (subreaper), which ends them. When CONTROL, the read end of a pipe, reports
 that nobody holds the other end, rocm-perf is gone (SIGKILL included) and so is everything here.
 SIGUSR1 to this process ends everything too.
-What the program writes goes to LOG: the beginning up to LIMIT bytes, and its end. STATUS gets one
-line: the exit code, the nanoseconds it ran, the bytes that were left out, the errno of writing LOG;
-or `error` and the errno of starting it.
+What the program writes goes to LOG: the beginning up to LIMIT bytes, and its end; what it writes to
+stderr goes to ERRORS likewise, which may be the same. STATUS gets one line: the exit code, the
+nanoseconds it ran, the bytes that were left out, the errno of writing LOG; or `error` and the errno
+of starting it.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Log:
                 self.error = error.errno or errno.EIO
 
 
-def start(command: list[str], output: int) -> int:
+def start(command: list[str], output: int, errors: int) -> int:
     """The program's process id; OSError where it cannot be started."""
     told, tell = os.pipe()
     pid = os.fork()
@@ -63,7 +64,7 @@ def start(command: list[str], output: int) -> int:
             for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
                 signal.signal(number, signal.SIG_DFL)
             os.dup2(output, 1)
-            os.dup2(output, 2)
+            os.dup2(errors, 2)
             os.execvp(command[0], command)
         except OSError as error:
             os.write(tell, str(error.errno or errno.EIO).encode())
@@ -111,17 +112,17 @@ def _parent(pid: str) -> str:
         return ""
 
 
-def watch(pid: int, control: int, output: int, wake: int, log: Log) -> int | None:
+def watch(pid: int, control: int, wake: int, logs: dict[int, Log]) -> int | None:
     """The program's wait status; None when everything has to end."""
     poll = select.poll()
-    for descriptor in (control, output, wake):
+    for descriptor in (control, wake, *logs):
         poll.register(descriptor, select.POLLIN | select.POLLHUP)
     while True:
         ready = [descriptor for descriptor, _ in poll.poll()]
-        if output in ready:
+        for output in logs.keys() & ready:
             chunk = os.read(output, 1 << 16)
             if chunk:
-                log.add(chunk)
+                logs[output].add(chunk)
             else:
                 poll.unregister(output)
         if control in ready:
@@ -146,8 +147,8 @@ def reap(pid: int) -> int | None:
 
 
 def main(arguments: list[str]) -> None:
-    control, status, log_file, limit = map(int, arguments[:4])
-    for descriptor in (control, status, log_file):
+    control, status, log_file, error_file, limit = map(int, arguments[:5])
+    for descriptor in (control, status, log_file, error_file):
         os.set_inheritable(descriptor, False)
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -162,21 +163,27 @@ def main(arguments: list[str]) -> None:
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     output, inlet = os.pipe()
     log = Log(log_file, limit)
+    logs, inlets = {output: log}, [inlet, inlet]
+    if error_file != log_file:
+        errors, inlets[1] = os.pipe()
+        logs[errors] = Log(error_file, limit)
     began = time.perf_counter_ns()
     try:
-        pid = start(arguments[4:], inlet)
+        pid = start(arguments[5:], *inlets)
     except OSError as error:
         os.write(status, f"error {error.errno}\n".encode())
         return
-    os.close(inlet)
-    ended = watch(pid, control, output, wake, log)
+    for inlet in {*inlets}:
+        os.close(inlet)
+    ended = watch(pid, control, wake, logs)
     took = time.perf_counter_ns() - began
     end_all()
-    os.set_blocking(output, False)
-    with contextlib.suppress(BlockingIOError):
-        while chunk := os.read(output, 1 << 16):
-            log.add(chunk)
-    log.finish()
+    for descriptor, each in logs.items():
+        os.set_blocking(descriptor, False)
+        with contextlib.suppress(BlockingIOError):
+            while chunk := os.read(descriptor, 1 << 16):
+                each.add(chunk)
+        each.finish()
     if ended is not None:
         line = f"{os.waitstatus_to_exitcode(ended)} {took} {log.cut} {log.error}\n"
         with contextlib.suppress(BrokenPipeError):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -16,15 +18,17 @@ from rocm_perf_lab.collect import guard
 
 LOG_BYTES = 64 << 20  # of a program's output are kept, and its last 64 KiB
 _GRACE_S = 5.0  # between asking a group to end and killing it
+_LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
 class Ended:
-    exit_code: int | None  # None: it had to be killed for running past the limit
+    exit_code: int | None  # None: it had to be killed for running past a limit
     wall_ms: float
     log: Path
     cut_bytes: int = 0  # of its output, not in the log
     log_errno: int = 0  # why the log is not whole
+    objection: str | None = None  # why it was stopped before its time
 
     @property
     def ok(self) -> bool:
@@ -57,48 +61,56 @@ def run(
     stdin: BinaryIO | None = None,
     keep_open: Sequence[int] = (),
     on_start: Callable[[int], None] = lambda _: None,
+    *,
+    alone: bool = False,
+    cwd: Path | None = None,
+    errors: Path | None = None,
+    log_bytes: int = LOG_BYTES,
+    object_to: Callable[[int], str | None] | None = None,
 ) -> Ended:
     """Run `command` without a shell. Every process it leaves behind ends with it.
 
     `stdin`: an open file; without one there is nothing to read. `keep_open`: file descriptors the
-    program inherits. `on_start` is told the group's id.
+    program inherits. `on_start` is told the group's id. `alone`: `environment` is all of it.
+    `errors`: takes stderr, which the log does otherwise. `object_to` is asked again and again, with
+    the process that all are below: what it says against them ends them, without a warning.
     """
-    with (
-        log.open("wb") as output,
-        contextlib.ExitStack() as pipes,
-    ):
+    with contextlib.ExitStack() as pipes:
+        output = pipes.enter_context(log.open("wb"))
+        second = output if errors is None else pipes.enter_context(errors.open("wb"))
         control, hold, answer, status = (
             pipes.enter_context(os.fdopen(end, mode, buffering=0))
             for ends in (os.pipe(), os.pipe())
             for end, mode in zip(ends, ("rb", "wb"), strict=True)
         )
-        descriptors = (control.fileno(), status.fileno(), output.fileno())
+        descriptors = tuple(each.fileno() for each in (control, status, output, second))
         process = subprocess.Popen(
             [
                 *(sys.executable, "-I", "-S", guard.__file__),
-                *map(str, (*descriptors, LOG_BYTES)),
+                *map(str, (*descriptors, log_bytes)),
                 *command,
             ],
             stdin=subprocess.DEVNULL if stdin is None else stdin,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **environment},
+            env={**({} if alone else os.environ), **environment},
+            cwd=cwd,
             start_new_session=True,
             pass_fds=(*descriptors, *keep_open),
         )
         # From here on the guard alone holds its ends: its death shows as the end of the file.
         control.close()
         status.close()
+        objection = None
         try:
             on_start(process.pid)
-            process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            pass
+            objection = _wait(process, timeout_s, object_to)
         finally:
             # Also on Ctrl-C: the group has its own session, so the terminal does not reach it.
             late = process.poll() is None
-            _end_group(process, hold)
-        return _outcome(answer.read().decode().split(), process.returncode, late, log)
+            _end_group(process, hold, ask=object_to is None)
+        ended = _outcome(answer.read().decode().split(), process, late, log)
+        return ended if objection is None else replace(ended, exit_code=None, objection=objection)
 
 
 def python(module: str) -> list[str]:
@@ -117,9 +129,31 @@ def end(group: int) -> None:
         os.kill(group, signal.SIGUSR1)
 
 
-def _end_group(process: subprocess.Popen[bytes], hold: IO[bytes]) -> None:
+def _wait(
+    process: subprocess.Popen[bytes],
+    timeout_s: float | None,
+    object_to: Callable[[int], str | None] | None,
+) -> str | None:
+    """Until it ends, or its time does, or somebody objects."""
+    deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+    while (left := deadline - time.monotonic()) > 0:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_wait_s(left, object_to is not None))
+            return None
+        if object_to is not None and (objection := object_to(process.pid)):
+            return objection
+    return None
+
+
+def _wait_s(left: float, looking: bool) -> float | None:
+    if looking:
+        return min(left, _LOOK_S)
+    return None if left == math.inf else left
+
+
+def _end_group(process: subprocess.Popen[bytes], hold: IO[bytes], ask: bool) -> None:
     """Ask, wait, end: the guard ends everything once nobody holds its pipe."""
-    if process.poll() is None:
+    if ask and process.poll() is None:
         _signal(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE_S)
@@ -136,10 +170,11 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         os.killpg(process.pid, number)
 
 
-def _outcome(words: list[str], guard_code: int, late: bool, log: Path) -> Ended:
+def _outcome(words: list[str], process: subprocess.Popen[bytes], late: bool, log: Path) -> Ended:
     if words[:1] == ["error"]:
         raise OSError(int(words[1]), os.strerror(int(words[1])))
-    if len(words) != 4:  # the guard was killed too
-        return Ended(None if late else guard_code, 0.0, log)
+    if len(words) != 4:  # the guard was killed too, and can end nothing any more
+        _signal(process, signal.SIGKILL)
+        return Ended(None if late else process.returncode, 0.0, log)
     code, nanoseconds, cut, failed = map(int, words)
     return Ended(None if late else code, nanoseconds / 1e6, log, cut, failed)

@@ -7,6 +7,7 @@ under control (`process.run`), and its standard input and output are that progra
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import select
@@ -23,6 +24,7 @@ from rocm_perf_lab.collect import process
 
 Tell = Callable[[str], None]
 _END_S = 10.0
+_MOST_BYTES = 256 << 20  # of an answer
 
 
 class NoAnswer(Exception):
@@ -72,6 +74,8 @@ class Answers:
 
     def _line(self, limit: float | None) -> bytes:
         while b"\n" not in self._buffer:
+            if len(self._buffer) > _MOST_BYTES:
+                raise WorkerDied
             self._buffer += self._more(limit)
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
@@ -134,7 +138,11 @@ class GuardedWorker(Answers):
         stdin: BinaryIO | None = None,
         keep_open: Sequence[int] = (),
         on_start: Callable[[int], None] = lambda _: None,
+        *,
+        alone: bool = False,
+        cwd: Path | None = None,
     ) -> None:
+        """The rest as `process.run` takes it."""
         self.log = log
         self.group: int | None = None
         self._outcome: process.Ended | OSError | ValueError | None = None
@@ -144,25 +152,17 @@ class GuardedWorker(Answers):
         super().__init__(into, out)
         self._theirs: tuple[int, ...] = (asked, answered)
         self._started = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run,
-            args=(command(asked, answered), environment, stdin, (*self._theirs, *keep_open)),
-            daemon=True,
-        )
+        run = functools.partial(
+            process.run, command(asked, answered), log, environment, None, stdin,
+            (*self._theirs, *keep_open), self._begun, alone=alone, cwd=cwd,
+        )  # fmt: skip
+        self._thread = threading.Thread(target=self._run, args=(run,), daemon=True)
         self._thread.start()
         self._started.wait()
 
-    def _run(
-        self,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        stdin: BinaryIO | None,
-        keep_open: Sequence[int],
-    ) -> None:
+    def _run(self, run: Callable[[], process.Ended]) -> None:
         try:
-            self._outcome = process.run(
-                command, self.log, environment, None, stdin, keep_open, self._begun
-            )
+            self._outcome = run()
         except (OSError, ValueError) as error:
             self._outcome = error
         finally:

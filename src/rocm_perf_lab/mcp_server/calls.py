@@ -24,6 +24,7 @@ from rocm_perf_lab.report import compare as comparison
 from rocm_perf_lab.report import replay as replay_text
 from rocm_perf_lab.report.text import summary
 from rocm_perf_lab.report.units import size
+from rocm_perf_lab.workflow import Options
 from rocm_perf_lab.workflow.documents import write_documents
 from rocm_perf_lab.workflow.explain import rule_texts
 from rocm_perf_lab.workflow.parts import PARTS
@@ -123,16 +124,16 @@ def replay(request: ask.ReplayRequest, tell: Tell) -> str:
         text = replay_text.info(info(folder))
         return page(text, request.offset, request.max_chars, "replay with action=info,")
     if request.action == "profile":
-        options = microscope.MicroscopeOptions(
-            capture=folder,
-            hsaco=hsaco,
-            iterations=request.iterations or 3,
+        asked = Options(
+            program="",
             counters=request.counters,
             att=request.att,
             timeout_s=request.timeout_s,
             device=request.device or "auto",
         )
-        documents, kept = microscope.profile_capture(options, RUNS, tell)
+        documents, kept = microscope.profile_capture(
+            folder, asked, RUNS, tell, iterations=request.iterations or 3, hsaco=hsaco
+        )
         return _of_run(api.Run(documents, "replay", kept), "summary", 0, request.max_chars)
     document = replays.full_vm(
         replays.ReplayOptions(
