@@ -9,9 +9,10 @@ import pytest
 
 from rocm_perf_lab.arch.load import gpu
 from rocm_perf_lab.optimize import result_check, trial
-from rocm_perf_lab.optimize.attempt import Attempt, Bar, Best, Outcome
+from rocm_perf_lab.optimize.attempt import Attempt, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, Built, default_recipe
 from rocm_perf_lab.optimize.family import make_family
+from rocm_perf_lab.optimize.measure import Bar
 from rocm_perf_lab.optimize.proposal import Context, Proposal
 from rocm_perf_lab.optimize.sandbox import Limits, Sandbox, available
 from rocm_perf_lab.optimize.target import Target, open_confined
@@ -71,7 +72,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         main = launch_of(opened)
     symbol, options = main.symbol, Options(str(original.program), (), "", device="virtual")
     family = make_family(
-        original, main, record_launches(options), options, folder / "launches",
+        original, capture, main, record_launches(options), options, folder / "launches",
         lambda path: lambda seed: open_confined(path, "virtual", seeing, seed), lambda _: None,
     )  # fmt: skip
     target = Target(

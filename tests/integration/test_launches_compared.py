@@ -197,3 +197,4 @@ def test_changes_of_two_files_are_built_and_compared_together(tmp_path: Path) ->
     assert document["output"]["agrees"] is True
     assert document["patch"].count("# holds for launches as seen: ") == 2
     assert document["patch"].count("diff --git") == 2
+    assert document["end_to_end"]["speedup"] > 1.0

@@ -116,7 +116,8 @@ def plan(opening: Callable[[int], ReplaySession]) -> Plan:
 def test_only_what_is_never_read_is_poisoned(plan: Plan) -> None:
     assert plan.blocked is None
     assert plan.poisoned == ("argument 1",)  # `out`; `total` is added to
-    assert plan.left_out == {}
+    # Three rows, each of which is a sum: now and then there is a NaN in every one of them.
+    assert plan.left_out.keys() <= {"special values"}
     assert len(plan.sets) >= 8
 
 

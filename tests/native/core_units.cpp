@@ -204,7 +204,6 @@ void msgpack_survives_every_short_input() {
   CHECK(value->get("b")->items[1].text == "hi" && value->get("b")->items[2].integer == -128);
 }
 
-// What test_demangle.py asks of the same in Python.
 void names_are_those_of_the_source() {
   const std::pair<const char*, const char*> names[] = {
       {"_Z1kPDF16b", "k(__bf16*)"},
@@ -221,6 +220,13 @@ void names_are_those_of_the_source() {
   for (const auto& [symbol, name] : names) CHECK(codeobject::demangle(symbol) == name);
   const std::string longest = "_Z" + std::string(5000, 'N');
   CHECK(codeobject::demangle(longest) == longest);
+  // Each part is twice the one before it: 2^35 times the first.
+  std::string doubling = "_Z1fI1AIiE";
+  for (const char n : std::string("123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    doubling += std::string("S0_IS") + n + "_S" + n + "_E";
+  CHECK(codeobject::demangle(doubling + "Evv") == doubling + "Evv");
+  const std::string pointers = "_Z1kIPfS0_S0_S0_S0_S0_S0_S0_S0_S0_EvT_S1_S1_S1_S1_S1_S1_S1_S1_T0_T1_T2_T3_T4_T5_";
+  CHECK(codeobject::demangle(pointers).starts_with("void k<float*"));
   CHECK(codeobject::kernel_of("_Z1kPf.kd") == "_Z1kPf" && codeobject::kernel_of("k.kda") == "k.kda");
   std::mt19937 random(4);
   for (int round = 0; round < 50'000; ++round) {

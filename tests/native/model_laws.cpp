@@ -98,8 +98,8 @@ gpu::DeviceSpec small_device(gpu::DeviceSpec spec) {
   spec.compute_units = 2 * spec.xccs;
   return spec;
 }
-// Wave-instructions simulated of a part: a compute unit's share of the limit in use on an MI300A.
-constexpr uint64_t kDetailed = 4'000'000 / 228;
+// Wave-instructions simulated of a part: a compute unit's share of the limit in use, on the whole device.
+uint64_t detailed(const gpu::DeviceSpec& spec) { return 4'000'000 / spec.compute_units; }
 
 class Launcher {
  public:
@@ -151,14 +151,14 @@ class Launcher {
 
 // One line a shape: its seed and wave-instructions, both durations, the error that the part was said to have,
 // and how much of it was simulated.
-void parts_stay_close_to_wholes(Launcher& launcher, uint32_t first, uint32_t count) {
+void parts_stay_close_to_wholes(Launcher& launcher, uint64_t steps, uint32_t first, uint32_t count) {
   for (uint32_t seed = first; seed < first + count; ++seed) {
     const Shape shape = shape_of(seed);
     gpu::DispatchProfile whole, part;
     const gpu::DispatchResult all = launcher.profile(shape, uint64_t{1} << 40, whole);
     if (!all.ok) std::fputs(all.fault.text.c_str(), stderr);
     CHECK(all.ok && whole.detailed_fraction == 1 && whole.sampling_error == 0);
-    const gpu::DispatchResult some = launcher.profile(shape, kDetailed, part);
+    const gpu::DispatchResult some = launcher.profile(shape, steps, part);
     if (!some.ok) std::fputs(some.fault.text.c_str(), stderr);
     CHECK(some.ok && some.wave_instructions == all.wave_instructions);
     std::printf("%u %llu %llu %llu %.4f %.4f\n", seed, (unsigned long long)all.wave_instructions,
@@ -195,6 +195,6 @@ int main(int count, char** words) {
   an_impossible_time_is_an_error(*known, image);
   const gpu::DeviceSpec small = small_device(*known);
   Launcher launcher(small, image);
-  parts_stay_close_to_wholes(launcher, uint32_t(std::strtoul(words[3], nullptr, 10)),
+  parts_stay_close_to_wholes(launcher, detailed(*known), uint32_t(std::strtoul(words[3], nullptr, 10)),
                              uint32_t(std::strtoul(words[4], nullptr, 10)));
 }

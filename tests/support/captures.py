@@ -19,6 +19,7 @@ from rocm_perf_lab.schema.capture import (
     Segment,
 )
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance
+from support import capture_parts
 
 BASE = 0x7F00_0000_0000
 CODE = 0x7E00_0000_0000
@@ -35,8 +36,8 @@ def write_capture(folder: Path, *, reasons: tuple[str, ...] = (), code: bytes = 
         kind="pool",
         agent="gpu:0",
         flags=["coarse_grained"],
-        before=writer.store(folder, f"memory/region_{BASE:x}.bin", 0, BEFORE),
-        after=writer.changes(folder, f"memory_after/region_{BASE:x}.bin", BEFORE, AFTER),
+        before=capture_parts.store(folder, f"memory/region_{BASE:x}.bin", 0, BEFORE),
+        after=capture_parts.changes(folder, f"memory_after/region_{BASE:x}.bin", BEFORE, AFTER),
     )
     zeros = [Extent(offset=0, size=64, file=None)]
     segment = Segment(address=CODE + 0x1000, size=64, linked_address=0x1000, before=zeros, after=[])

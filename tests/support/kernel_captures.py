@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.codeobject.kernels import CodeObject, read_code_objects
-from rocm_perf_lab.replay import writer
 from rocm_perf_lab.schema.capture import (
     Dispatch,
     Extent,
@@ -20,6 +19,7 @@ from rocm_perf_lab.schema.capture import (
     RegionFlag,
     Segment,
 )
+from support import capture_parts
 from support.captures import sealed
 from support.hip_build import hipcc
 
@@ -95,7 +95,7 @@ def capture_kernel(
             kind="pool",
             agent="gpu:0",
             flags=list(m.flags),
-            before=writer.store(folder, f"memory/region_{m.base:x}.bin", 0, m.before),
+            before=capture_parts.store(folder, f"memory/region_{m.base:x}.bin", 0, m.before),
             after=_write_set(folder, m, all_written),
         )
         for m in memory
@@ -150,8 +150,8 @@ def capture_kernel(
 def _write_set(folder: Path, memory: Memory, all_written: bool) -> list[Extent]:
     name, after = f"memory_after/region_{memory.base:x}.bin", memory.after or memory.before
     if all_written:
-        return writer.store(folder, name, 0, after)
-    return writer.changes(folder, name, memory.before, after)
+        return capture_parts.store(folder, name, 0, after)
+    return capture_parts.changes(folder, name, memory.before, after)
 
 
 def _segments(
@@ -173,8 +173,10 @@ def _segments(
                 address=CODE + address,
                 size=size,
                 linked_address=address,
-                before=writer.store(folder, f"{stem}.image.bin", 0, bytes(before)),
-                after=writer.changes(folder, f"{stem}.after.bin", bytes(before), bytes(after)),
+                before=capture_parts.store(folder, f"{stem}.image.bin", 0, bytes(before)),
+                after=capture_parts.changes(
+                    folder, f"{stem}.after.bin", bytes(before), bytes(after)
+                ),
             )
         )
     return found

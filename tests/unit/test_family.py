@@ -121,7 +121,7 @@ def test_one_launch_of_every_other_instance_is_tried_on_all_inputs(
 
 
 def test_where_no_larger_size_is_tried_the_limit_says_why() -> None:
-    told = family((ONE,), not_grown="its arguments point to 300 MiB, more than 256")
+    told = family((ONE,), not_grown={ONE: "its arguments point to 300 MiB, more than 256"})
     assert told.limit().endswith(
         "no larger sizes tried (its arguments point to 300 MiB, more than 256)"
     )

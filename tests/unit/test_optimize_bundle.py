@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import bundle
 from rocm_perf_lab.optimize.bundle import is_bundle, unpacked, write_bundle
-from rocm_perf_lab.optimize.claims import Claim, Samples, keep_images, kept_launch, read_images
+from rocm_perf_lab.optimize.claims import keep_images, kept_launch, read_images
 from rocm_perf_lab.optimize.ledger import Ledger
 from rocm_perf_lab.optimize.story import Story
 from rocm_perf_lab.optimize.workspace import digest
+from rocm_perf_lab.schema.verification import Claim, Samples
 from support.captures import write_capture
 
 SOURCE = "int x;\n"

@@ -13,6 +13,7 @@ from rocm_perf_lab.arch.model_error import model_errors
 from rocm_perf_lab.optimize.measure import (
     CLASSES,
     KIND_OF_RULE,
+    Bar,
     Measured,
     error_of,
     error_of_kind,
@@ -44,7 +45,7 @@ class Session:
 
 
 def found(times: Times, timing: Timing = "measured", **more: Any) -> Measured:
-    options: dict[str, Any] = {"min_speedup": 1.02, "confidence": 0.95, "rule": "unroll", **more}
+    options: dict[str, Any] = {"bar": Bar(1.02, 0.95), "rule": "unroll", **more}
     return measure(Session(times, timing), A, B, **options)
 
 

@@ -90,7 +90,8 @@ def test_own_files_are_the_sources_and_what_they_include(tmp_path: Path) -> None
     (tmp_path / "deep/c.h").write_bytes(b"// \xff is not UTF-8\n")
     (tmp_path / "other/d.h").write_text("")
     (tmp_path / "unused.h").write_text("")
-    found = own_files((tmp_path / "a.cpp",), ("-I", str(tmp_path / "other")))
+    source = tmp_path / "a.cpp"
+    found = own_files({source: source.read_text()}, ("-I", str(tmp_path / "other")))
     names = [path.relative_to(tmp_path).as_posix() for path in found]
     assert names == ["a.cpp", "deep/b.h", "other/d.h", "deep/c.h"]
 

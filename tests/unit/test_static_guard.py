@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
 
 import pytest
 
+from rocm_perf_lab.collect.worker import GuardedWorker
 from rocm_perf_lab.optimize import libclang, parser
 from rocm_perf_lab.optimize.proposal import Policy
 from rocm_perf_lab.optimize.static_guard import check, check_text
@@ -72,13 +75,13 @@ def test_a_parser_that_dies_or_lies_is_a_refusal_and_is_started_again(
     asked = parser.parser_in(None, TARGET)
     assert check(context("body"), proposed(HONEST_CHANGE)).allowed
     running = asked._running
-    assert running is not None
-    running.kill()
+    assert running is not None and running.group is not None
+    os.killpg(running.group, signal.SIGKILL)
     assert "died" in findings(HONEST_CHANGE)["parser"]
     assert check(context("body"), proposed(HONEST_CHANGE)).allowed
-    for answer in (b"{}\n", b"nonsense\n", b'{"view": {"problems": 3}}\n', b"[]\n"):
+    for answer in (b"{}", b"nonsense", b'{"view": {"problems": 3}}', b"[]"):
         with monkeypatch.context() as patched:
-            patched.setattr(parser.Parser, "_answer", lambda *_, said=answer: said)
+            patched.setattr(GuardedWorker, "_line", lambda *_, said=answer: said)
             assert "no sense" in findings(HONEST_CHANGE)["parser"]
 
 

@@ -34,7 +34,11 @@ class Metric:
         """Its value in a profile."""
         value, why = self._value(documents)
         if value is None:
-            raise BadInput(f"the profile has no {self.text}: {why or 'it was not counted'}")
+            failed = [note for note in documents.profile.notes if "counter pass" in note]
+            raise BadInput(
+                f"the profile has no {self.text}: {why or 'it was not counted'}",
+                hint="; ".join(failed) or None,
+            )
         if not 0 < value < float("inf"):
             raise BadInput(f"{self.text} is {value:g}: a search goes by ratios, so it must be > 0")
         return value

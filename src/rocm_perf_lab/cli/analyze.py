@@ -10,7 +10,6 @@ import typer
 
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import (
-    Ceilings,
     CeilingsOption,
     Details,
     KernelRegex,
@@ -18,7 +17,6 @@ from rocm_perf_lab.cli.options import (
     QuietRuntime,
     Report,
     RunFolder,
-    Select,
     SelectOption,
 )
 from rocm_perf_lab.cli.output import print_profile, write_page
@@ -57,8 +55,8 @@ def analyze(
         ),
     ] = None,
     kernel: KernelRegex = None,
-    ceilings: CeilingsOption = Ceilings.measured,
-    select: SelectOption = Select.path,
+    ceilings: CeilingsOption = "measured",
+    select: SelectOption = "path",
     gpu: Annotated[
         str | None,
         typer.Option(
@@ -83,9 +81,7 @@ def analyze(
         documents = workflow.analyze_files(
             expand(traces or []),
             att=tuple(att or ()),
-            choices=workflow.Choices(
-                kernel=kernel, ceilings=ceilings.value, select=select.value, gpu=gpu
-            ),
+            choices=workflow.Choices(kernel=kernel, ceilings=ceilings, select=select, gpu=gpu),
             tell=tell,
         )
     final: Path | None = None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,13 +16,6 @@ from rocm_perf_lab.cli.streams import announce
 from rocm_perf_lab.collect import run_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-class Format(str, Enum):
-    text = "text"
-    markdown = "markdown"
-    github = "github"
-    json = "json"
 
 
 EXAMPLES = examples(
@@ -63,9 +55,9 @@ def compare(
         float, typer.Option("--confidence", min=0.5, max=0.999, help="Of the intervals.")
     ] = 0.95,
     format: Annotated[
-        Format,
+        Literal["text", "markdown", "github", "json"],
         typer.Option("--format", help="markdown: for a pull request; github: annotations."),
-    ] = Format.text,
+    ] = "text",
     runs: KeptRuns = Path(run_folder.ROOT),
     json: Annotated[
         bool, typer.Option("--json", help="Print only JSON on stdout, as --format json.")
@@ -92,12 +84,12 @@ def compare(
             tell=tell,
             say=announce,
         )
-    wanted = Format.json if json else format
-    if wanted is Format.json:
+    wanted = "json" if json else format
+    if wanted == "json":
         sys.stdout.write(to_json(document))
-    elif wanted is Format.markdown:
+    elif wanted == "markdown":
         sys.stdout.write(show.markdown(document))
-    elif wanted is Format.github:
+    elif wanted == "github":
         sys.stdout.write(show.github_annotations(document))
         _step_summary(show.markdown(document))
     else:
@@ -105,7 +97,7 @@ def compare(
 
         print_rich(show.summary(document))
     for gate in document.gates:
-        if gate.outcome != "passed" and wanted is not Format.text:
+        if gate.outcome != "passed" and wanted != "text":
             print(f"rocm-perf: {show.gate_line(gate)}", file=sys.stderr)
     bad = {"failed", "undecided"} if strict else {"failed"}
     if any(gate.outcome in bad for gate in document.gates):

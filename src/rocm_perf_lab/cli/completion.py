@@ -15,7 +15,6 @@ import inspect
 import os
 import typing
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -189,14 +188,12 @@ def _of_command(module: str, before: list[str], typed: str) -> Iterator[tuple[st
 
 
 def _values(option: str, command: Any, parameter: Any) -> list[str]:
-    """Of an option with a fixed set of them: an enumeration or a Literal in its annotation."""
+    """Of an option with a fixed set of them, a Literal in its annotation."""
     if option == "--device":
         return ["auto", "rocm", "virtual"]
     hints = typing.get_type_hints(inspect.unwrap(command.callback))
     kind = hints[parameter.name]
     for one in (kind, *typing.get_args(kind)):
-        if isinstance(one, type) and issubclass(one, Enum):
-            return [str(member.value) for member in one]
         if typing.get_origin(one) is typing.Literal:
             return [str(value) for value in typing.get_args(one)]
     return []

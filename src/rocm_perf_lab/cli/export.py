@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,15 +14,6 @@ from rocm_perf_lab.cli.streams import announce
 from rocm_perf_lab.collect import run_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-
-class Format(str, Enum):
-    perfetto = "perfetto"
-    chrome = "chrome"
-    csv = "csv"
-    parquet = "parquet"
-    speedscope = "speedscope"
-    folded = "folded"
 
 
 EXAMPLES = examples(
@@ -37,9 +27,9 @@ EXAMPLES = examples(
 def export(
     run: RunOrTraces = None,
     format: Annotated[
-        Format,
+        Literal["perfetto", "chrome", "csv", "parquet", "speedscope", "folded"],
         typer.Option("--format", help="What for. speedscope and folded: of a thread trace."),
-    ] = Format.perfetto,
+    ] = "perfetto",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The file to write.")
     ] = None,
@@ -56,6 +46,6 @@ def export(
 
     with progress() as tell:
         opened = open_run(run or [], runs, tuple(att or ()), tell, announce)
-        path = out or Path(f"{opened.name}{FORMATS[format.value]}")
-        write(opened, format.value, path, tell)
+        path = out or Path(f"{opened.name}{FORMATS[format]}")
+        write(opened, format, path, tell)
     print(path)

@@ -84,11 +84,12 @@ def verify(
     written, or it contradicts itself; 4: something to check it with is missing here.
     """
     from rocm_perf_lab.optimize.verify import load, verify_claims
+    from rocm_perf_lab.schema.common import to_json
 
     with progress() as tell, load(where) as found:
         result = verify_claims(found, device, tell)
     if json:
-        print(json_module.dumps(result.as_json(), indent=2))
+        sys.stdout.write(to_json(result.document()))
     else:
         for line in result.lines():
             print(plain(line))

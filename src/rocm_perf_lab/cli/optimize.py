@@ -121,22 +121,23 @@ def optimize(
     interrupted run goes on where it stopped when it is started again.
     """
     from rocm_perf_lab.optimize import run
+    from rocm_perf_lab.optimize.measure import Bar
+    from rocm_perf_lab.optimize.options import Options, parse_time
+    from rocm_perf_lab.optimize.program_output import parse_rule
+    from rocm_perf_lab.optimize.proposers import Wanted
     from rocm_perf_lab.schema.common import to_json
 
-    asked = run.Asked(
+    options = Options(
         program=program,
         arguments=tuple(arguments or ()),
         sources=tuple(source or ()),
         build=build,
-        proposer=proposer,
-        model=model,
-        base_url=base_url,
+        proposer=Wanted(proposer, model, base_url),
         policy=policy,
         kernel=kernel,
         max_iterations=max_iterations,
-        budget_s=run.parse_time(budget),
-        min_speedup=min_speedup,
-        confidence=confidence,
+        budget_s=parse_time(budget),
+        bar=Bar(min_speedup, confidence),
         apply=apply,
         patch=patch,
         bundle=bundle,
@@ -144,11 +145,11 @@ def optimize(
         out=out,
         device=device,
         sandbox=not no_sandbox,
-        output=output,
+        output=parse_rule(output),
     )
     input_is_not_given_on("optimize")
     with progress() as tell:
-        done = run.optimize(asked, tell)
+        done = run.optimize(options, tell)
     for warning in done.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,35 +9,18 @@ import typer
 
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 
-
-class Ceilings(str, Enum):
-    measured = "measured"
-    datasheet = "datasheet"
-
-
-class Select(str, Enum):
-    path = "path"
-    total = "total"
-    longest = "longest"
-
-
-class Bounds(str, Enum):
-    strict = "strict"
-    page = "page"
-    report = "report"
-
-
-class Timing(str, Enum):
-    emulation = "emulation"
-    model = "model"
+Ceilings = Literal["measured", "datasheet"]
+Select = Literal["path", "total", "longest"]
+Bounds = Literal["strict", "page", "report"]
+Timing = Literal["emulation", "model"]
 
 
 def timing_variable(timing: Timing | None) -> dict[str, str]:
-    return {} if timing is None else {"ROCM_PERF_VIRTUAL_TIMING": timing.value}
+    return {} if timing is None else {"ROCM_PERF_VIRTUAL_TIMING": timing}
 
 
 def bounds_variable(bounds: Bounds | None) -> dict[str, str]:
-    return {} if bounds is None else {"ROCM_PERF_VIRTUAL_BOUNDS": bounds.value}
+    return {} if bounds is None else {"ROCM_PERF_VIRTUAL_BOUNDS": bounds}
 
 
 def _regex(text: str | None) -> str | None:

@@ -13,7 +13,6 @@ from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import (
     Arguments,
     BoundsOption,
-    Ceilings,
     CeilingsOption,
     Counters,
     Details,
@@ -24,7 +23,6 @@ from rocm_perf_lab.cli.options import (
     Report,
     RunFolder,
     RunTimeout,
-    Select,
     SelectOption,
     TimingRuns,
     bounds_variable,
@@ -72,8 +70,8 @@ def profile(
         bool, typer.Option("--att", help="Also take a thread trace of the dominant kernel.")
     ] = False,
     kernel: KernelRegex = None,
-    ceilings: CeilingsOption = Ceilings.measured,
-    select: SelectOption = Select.path,
+    ceilings: CeilingsOption = "measured",
+    select: SelectOption = "path",
     details: Details = False,
     out: RunFolder = Path(run_folder.ROOT),
     timeout: RunTimeout = 600.0,
@@ -109,36 +107,28 @@ def profile(
                 "--capture goes with no program, no --kernel and no --no-rocprof",
                 hint="a capture holds one dispatch; `rocm-perf replay profile` has more options",
             )
-        replayed = microscope.MicroscopeOptions(
-            capture=capture,
-            runs=runs,
-            counters=counters,
-            att=att,
-            ceilings=ceilings.value,
-            timeout_s=timeout,
-            device=device,
-        )
-        with progress(quiet) as tell:
-            documents, folder = microscope.profile_capture(replayed, out, tell)
-        _show(documents, folder, report, json, quiet)
-        return
-    if program is None:
+    elif program is None:
         raise UsageError("no program to profile", hint="rocm-perf profile ./program")
     options = workflow.Options(
-        program=program,
+        program=program or "",
         arguments=tuple(arguments or ()),
         runs=runs,
         counters=counters,
         att=att,
         details=details,
-        choices=workflow.Choices(kernel=kernel, ceilings=ceilings.value, select=select.value),
+        choices=workflow.Choices(kernel=kernel, ceilings=ceilings, select=select),
         timeout_s=timeout,
         device=device,
         rocprof=not no_rocprof,
         ignore_failure=ignore_failure,
         environment=bounds_variable(bounds),
     )
-    label = run_folder.label_of(program, options.arguments)
+    if capture is not None:
+        with progress(quiet) as tell:
+            documents, folder = microscope.profile_capture(capture, options, out, tell)
+        _show(documents, folder, report, json, quiet, details)
+        return
+    label = run_folder.label_of(options.program, options.arguments)
     profiled: workflow.Profiled | None = None
     lost: str | None = None
     try:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from rocm_perf_lab.cli.help import examples
 from rocm_perf_lab.cli.options import (
-    Ceilings,
     CeilingsOption,
     Counters,
     Device,
@@ -49,11 +47,6 @@ TranslatePointers = Annotated[
         "--translate-pointers", help="Move words in memory that point into code with the code."
     ),
 ]
-
-
-class Cache(str, Enum):
-    warm = "warm"
-    flush = "flush"
 
 
 @app.callback(epilog=EXAMPLES)
@@ -117,8 +110,9 @@ def full_vm_command(
         bool, typer.Option("--no-recopy", help="Do not restore memory between iterations.")
     ] = False,
     cache: Annotated[
-        Cache, typer.Option(help="Caches as the last iteration left them, or flushed.")
-    ] = Cache.warm,
+        Literal["warm", "flush"],
+        typer.Option(help="Caches as the last iteration left them, or flushed."),
+    ] = "warm",
     hsaco: OtherBuild = None,
     verify: Annotated[
         str | None,
@@ -157,7 +151,7 @@ def full_vm_command(
         iterations=iterations,
         warmup=warmup,
         recopy=not no_recopy,
-        cache=cache.value,
+        cache=cache,
         hsaco=hsaco,
         verify=verify,
         dtype=dtype,
@@ -189,7 +183,7 @@ def profile_command(
         bool, typer.Option("--att/--no-att", help="Also take a thread trace of the kernel.")
     ] = True,
     hsaco: OtherBuild = None,
-    ceilings: CeilingsOption = Ceilings.measured,
+    ceilings: CeilingsOption = "measured",
     translate_pointers: TranslatePointers = False,
     out: RunFolder = Path(run_folder.ROOT),
     timeout: RunTimeout = 600.0,
@@ -199,22 +193,23 @@ def profile_command(
 ) -> None:
     """Roofline, counters, thread trace and verdict of the captured dispatch alone."""
     from rocm_perf_lab.cli.output import print_profile
-    from rocm_perf_lab.replay.microscope import MicroscopeOptions, profile_capture
+    from rocm_perf_lab.replay.microscope import profile_capture
+    from rocm_perf_lab.workflow import Choices, Options
 
-    options = MicroscopeOptions(
-        capture=capture,
+    asked = Options(
+        program="",
         runs=runs,
-        iterations=iterations,
         counters=counters,
         att=att,
-        hsaco=hsaco,
-        ceilings=ceilings.value,
-        translate_pointers=translate_pointers,
+        choices=Choices(ceilings=ceilings),
         timeout_s=timeout,
         device=device,
     )
     with progress(quiet) as tell:
-        documents, folder = profile_capture(options, out, tell)
+        documents, folder = profile_capture(
+            capture, asked, out, tell,
+            iterations=iterations, hsaco=hsaco, translate_pointers=translate_pointers,
+        )  # fmt: skip
     print_profile(documents.profile, folder, json, quiet)
 
 

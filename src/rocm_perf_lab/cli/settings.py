@@ -35,6 +35,10 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_TOOLCHAIN": ("rocm, clang, ziglang or a program", None),
     "ROCM_PERF_VIRTUAL_BARRIER": ("strict or hardware", r"(strict|hardware)?"),
     "ROCM_PERF_VIRTUAL_BOUNDS": ("strict, page or report", r"(strict|page|report)?"),
+    "ROCM_PERF_VIRTUAL_LEFTOVER": (
+        "a byte, 0 to 255",
+        r"(0*(\d{1,2}|1\d\d|2[0-4]\d|25[0-5]))?",
+    ),
     "ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS": ("a whole number", r"\d{0,19}"),
     "ROCM_PERF_VIRTUAL_MEMORY": ("bytes, like 8G", r"(\d+[KMGT]?)?"),
     "ROCM_PERF_VIRTUAL_REPEATS": ("run or skip", r"(run|skip)?"),

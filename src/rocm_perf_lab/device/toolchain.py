@@ -173,7 +173,8 @@ def _from_ziglang() -> Toolchain | None:
         return None
     gxx = shutil.which("g++")
     if gxx:
-        folders = _gxx_includes(gxx)
+        # gcc's own stdarg.h and kin belong to gcc; clang brings its own.
+        folders = [f for f in searched(gxx) if "c++" in f or "/lib/gcc" not in f]
         flags = ["-nostdinc", "-isystem", str(home / "lib" / "include")]
         flags += [word for folder in folders for word in ("-isystem", folder)]
         link: tuple[str, ...] = (gxx,)
@@ -192,18 +193,19 @@ def _from_ziglang() -> Toolchain | None:
     )
 
 
-def _gxx_includes(gxx: str) -> list[str]:
-    """The folders g++ searches for <...>, in its order, less its own compiler headers."""
+def searched(*compiler: str) -> list[str]:
+    """The folders a compiler searches for <...>, in its order."""
     done = subprocess.run(
-        [gxx, "-x", "c++", "-E", "-v", os.devnull], capture_output=True, text=True, check=False
+        [*compiler, "-x", "c++", "-E", "-v", os.devnull],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     block = re.search(
         r"#include <\.\.\.> search starts here:\n(.*?)End of search", done.stderr, re.S
     )
     lines = block[1].split("\n") if block else []
-    # gcc's own stdarg.h and kin belong to gcc; clang brings its own.
-    folders = [os.path.normpath(line.strip()) for line in lines if line.strip()]
-    return [folder for folder in folders if "c++" in folder or "/lib/gcc" not in folder]
+    return [os.path.normpath(line.strip()) for line in lines if line.strip()]
 
 
 def _zig_flags(zig: str) -> list[str]:

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from rocm_perf_lab.optimize.draws import COARSE
 from rocm_perf_lab.optimize.input_sets import InputSet, Nudge, Subject, changes, float_types
-from rocm_perf_lab.optimize.judge import Doubt, Wrong, aligned, judge
+from rocm_perf_lab.optimize.judge import FARTHER, Doubt, Wrong, aligned, judge
+from rocm_perf_lab.replay.compare import ElementType
 from rocm_perf_lab.replay.session import ORIGINAL, ReplaySession, RunResult, Seen
 
-NUDGES, MORE_NUDGES = 4, 12  # runs of the original on nudged inputs: at first, and for a rest
+NUDGES, MORE_NUDGES = 5, 12  # runs of the original on nudged inputs: at first, and for a rest
 FEW = 0.01  # of the doubtful elements
 
 
@@ -83,16 +87,42 @@ def _unaccounted(
         if first and sum(len(d.at) for d in left) > max(8, FEW * total):
             break
         for nudge in (Nudge(kind, seed) for kind in kinds for seed in range(first, last)):
-            enter(session, subject, inputs, nudge)
-            session.run([ORIGINAL], compare=False)
-            moved = session.read([d.span for d in left])
-            left = [d.moved(data, nudge.kind) for d, data in zip(left, moved, strict=True)]
+            left = _nudged(session, subject, inputs, left, nudge)
+        # Coarse values are where something is rounded or compared, and their sums are exact: what
+        # jumps there, jumps there in every right build.
+        if inputs.floats == COARSE and (jumped := _jumped(session, subject, inputs, left, kinds)):
+            left = jumped
+            break
         left = _beyond(left, nudged=True)
         if not left:
             break
     enter(session, subject, inputs)
     session.keep_reference(ORIGINAL)
     return left
+
+
+def _nudged(
+    session: ReplaySession, subject: Subject, inputs: InputSet, doubts: list[Doubt], nudge: Nudge
+) -> list[Doubt]:
+    """With what the original does to them when its inputs are moved."""
+    enter(session, subject, inputs, nudge)
+    session.run([ORIGINAL], compare=False)
+    moved = session.read([d.span for d in doubts])
+    return [d.moved(data, nudge.kind) for d, data in zip(doubts, moved, strict=True)]
+
+
+def _jumped(
+    session: ReplaySession,
+    subject: Subject,
+    inputs: InputSet,
+    doubts: list[Doubt],
+    kinds: Sequence[ElementType],
+) -> list[Doubt]:
+    farther = [replace(d, spread=np.zeros_like(d.spread)) for d in doubts]
+    for nudge in (Nudge(kind, seed, FARTHER) for kind in kinds for seed in range(NUDGES)):
+        farther = _nudged(session, subject, inputs, farther, nudge)
+    cut = [d.only(d.jumps(f)) for d, f in zip(doubts, farther, strict=True)]
+    return [d for d in cut if len(d.at)]
 
 
 def _beyond(doubts: list[Doubt], nudged: bool) -> list[Doubt]:

@@ -12,7 +12,7 @@ from typing import Any
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize import code_guard, promises, result_check, static_guard
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
-from rocm_perf_lab.optimize.measure import Measured
+from rocm_perf_lab.optimize.measure import Bar, Measured
 from rocm_perf_lab.optimize.patch import make_patch
 from rocm_perf_lab.optimize.program_guard import check_program, instructions
 from rocm_perf_lab.optimize.proposal import MAX_REPAIRS, Context, Proposal, Proposer
@@ -32,12 +32,6 @@ class Best:
 
     source: str
     built: Built
-
-
-@dataclass(frozen=True)
-class Bar:
-    min_speedup: float
-    confidence: float
 
 
 @dataclass(frozen=True)
@@ -61,20 +55,17 @@ class Outcome:
 
     def iteration(self, index: int, kernel: str) -> Iteration:
         gate = self.measured.gate if self.measured else None
-        return Iteration(
+        return Iteration.of(
+            self,
             index=index,
             kernel=kernel,
             proposal=self.proposal.title,
             rationale=self.proposal.rationale,
             proposer=self.proposal.proposer,
             rule=rule_of(self.proposal),
-            stage=self.stage,
             decision="accepted" if self.accepted else "refused",
-            reason=self.reason,
-            repairs=self.repairs,
             speedup=gate.speedup if gate else None,
             confidence_interval=finite(gate.interval) if gate else None,
-            resources=self.resources,
             exact=self.checked.exact if self.checked and not self.checked.reason else None,
             input_sets=[s.name for s in self.checked.sets] if self.checked else [],
             seconds=round(self.seconds, 3),
@@ -225,16 +216,8 @@ def _gated(outcome: Outcome, target: Target, best: Best, image: bytes, bar: Bar)
         with target.open_session() as session:
             a = session.load(best.built.code_of(target.symbol).elf.data)
             b = session.load(image)
-            found = measure_on(
-                session,
-                target.plan,
-                a,
-                b,
-                min_speedup=bar.min_speedup,
-                confidence=bar.confidence,
-                rule=rule_of(outcome.proposal),
-                floor_ns=target.floor_ns,
-            )
+            rule = rule_of(outcome.proposal)
+            found = measure_on(session, target.plan, a, b, bar, rule, target.floor_ns)
     except PerfLabError as error:
         return replace(outcome, stage="gate", reason=f"it could not be timed: {error.message}")
     outcome = replace(outcome, measured=found)

@@ -6,93 +6,36 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
-
-from pydantic import Field
 
 from rocm_perf_lab.collect.run_folder import write_bytes
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import result_check
 from rocm_perf_lab.optimize.family import Compared
-from rocm_perf_lab.optimize.measure import Measured, error_of
+from rocm_perf_lab.optimize.measure import Bar, Measured, error_of
 from rocm_perf_lab.optimize.speed import measure_on
 from rocm_perf_lab.replay.format import MANIFEST
 from rocm_perf_lab.replay.session import ReplaySession
-from rocm_perf_lab.schema.common import Model
+from rocm_perf_lab.schema.verification import Claim, ClaimVerdict, KeptLaunch, Samples, Timing
 from rocm_perf_lab.statistics import GateResult, gate, median, modelled_gate
 
-Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
 OpenSession = Callable[[int | None], ReplaySession]  # None: to take times
-Timing = Literal["measured", "modelled"]
-Verdict = Literal["confirmed", "unchecked", "inconclusive", "refuted"]  # each worse than the last
-
-
-Time = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Times = Annotated[list[Time], Field(max_length=10_000)]
-Some = Annotated[Times, Field(min_length=1)]
-
-
 MAIN = "the main launch"
 # What a model says it says again; other inputs may be drawn, so not to the digit.
 SAME_MODEL = 1.05
 
 
-class Samples(Model):
-    """Every time of a measurement, original and result in turns; cold: with flushed caches."""
-
-    a: Some
-    b: Some
-    cold_a: Times
-    cold_b: Times
-
-    @classmethod
-    def taken(cls, found: Measured) -> Samples:
-        return cls(
-            a=list(found.a_ns), b=list(found.b_ns),
-            cold_a=list(found.cold_a_ns), cold_b=list(found.cold_b_ns),
-        )  # fmt: skip
-
-    def judged(
-        self, timing: Timing, rule: str | None, min_speedup: float, confidence: float
-    ) -> GateResult:
-        """What the gate makes of them. ValueError: nothing."""
-        if timing == "modelled":
-            return modelled_gate(median(self.a), median(self.b), error_of(rule), min_speedup)
-        return gate(self.a, self.b, min_speedup, confidence)
+def taken(found: Measured) -> Samples:
+    return Samples(
+        a=list(found.a_ns), b=list(found.b_ns),
+        cold_a=list(found.cold_a_ns), cold_b=list(found.cold_b_ns),
+    )  # fmt: skip
 
 
-class KeptLaunch(Model):
-    """A captured launch beside the main one, on which results were compared."""
-
-    folder: str = Field(pattern=r"^\d{2}$", description="in launches/N")
-    capture: str = Field(pattern=r"^[0-9a-f]{64}$", description="of its manifest")
-
-
-class Claim(Model):
-    """`number` names its files: claims/N/before.hsaco, after.hsaco, capture-N and launches/N."""
-
-    number: int = Field(ge=1, le=1000)
-    kernel: str
-    symbol: str
-    rule: str | None
-    speedup: float = Field(gt=0, allow_inf_nan=False)
-    min_speedup: float = Field(ge=1, allow_inf_nan=False)
-    confidence: float = Field(gt=0, lt=1)
-    floor_ns: float = Field(ge=0, allow_inf_nan=False)
-    timing: Timing
-    samples_ns: Samples
-    file: str = Field(description="the source that was changed, by its path in the first entry")
-    source: str = Field(pattern=r"^[0-9a-f]{64}$", description="the text `after` was built from")
-    places: tuple[str, str] = Field(description="folders that before and after were built in")
-    before: str = Sha256
-    after: str = Sha256
-    capture: str = Field(pattern=r"^[0-9a-f]{64}$", description="of its manifest")
-    launches: list[KeptLaunch] = Field(max_length=100, description="beside the main one")
-    compared: int = Field(ge=1, description="launches that results were compared on in the run")
-
-    def judged(self) -> GateResult:
-        """What was measured when the claim was made."""
-        return self.samples_ns.judged(self.timing, self.rule, self.min_speedup, self.confidence)
+def judged(samples: Samples, timing: Timing, rule: str | None, bar: Bar) -> GateResult:
+    """What the gate makes of times. ValueError: nothing."""
+    if timing == "modelled":
+        return modelled_gate(median(samples.a), median(samples.b), error_of(rule), bar.min_speedup)
+    return gate(samples.a, samples.b, bar.min_speedup, bar.confidence)
 
 
 def folder_of(run: Path, number: int) -> Path:
@@ -152,7 +95,7 @@ def _sha(data: bytes) -> str:
 @dataclass(frozen=True)
 class Checked:
     claim: Claim
-    verdict: Verdict
+    verdict: ClaimVerdict
     reason: str
     speedup: float | None
     gate: GateResult | None
@@ -189,23 +132,31 @@ def check_claim(
     with open_session(None) as session:
         a, b = session.load(before), session.load(after)
         found = measure_on(
-            session, plan, a, b, min_speedup=claim.min_speedup, confidence=claim.confidence,
-            rule=claim.rule, floor_ns=claim.floor_ns,
-        )  # fmt: skip
+            session,
+            plan,
+            a,
+            b,
+            Bar(claim.min_speedup, claim.confidence),
+            claim.rule,
+            claim.floor_ns,
+        )
     here = found.gate
     if found.implausible:
         return Checked(claim, "refuted", f"implausible: {found.implausible}", here.speedup, here)
-    verdicts: dict[str, Verdict] = {"faster": "confirmed", "inconclusive": "inconclusive"}
+    verdicts: dict[str, ClaimVerdict] = {"faster": "confirmed", "inconclusive": "inconclusive"}
     verdict, reason = verdicts.get(here.verdict, "refuted"), here.reason
     if verdict == "confirmed":
         verdict, reason = _by_number(claim, here)
     return Checked(claim, verdict, reason, here.speedup, here, tuple(again))
 
 
-def _by_number(claim: Claim, here: GateResult) -> tuple[Verdict, str]:
+def _by_number(claim: Claim, here: GateResult) -> tuple[ClaimVerdict, str]:
     """It is faster here; as fast as is claimed? A modelled claim is as good as its model."""
     modelled = claim.timing == "modelled"
-    high, claimed = here.interval[1], claim.judged().interval[0]
+    then = judged(
+        claim.samples_ns, claim.timing, claim.rule, Bar(claim.min_speedup, claim.confidence)
+    )
+    high, claimed = here.interval[1], then.interval[0]
     if here.modelled and modelled:
         high = min(high, here.speedup * SAME_MODEL)
     if claim.speedup <= high or (here.modelled != modelled and claimed <= high):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import resource
 import shlex
 import shutil
-import signal
-import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rocm_perf_lab import scratch
+from rocm_perf_lab.collect import process
 from rocm_perf_lab.errors import MissingTool, UsageError
 from rocm_perf_lab.optimize.answers import (
     MAX_ANSWER_BYTES,
@@ -78,32 +74,23 @@ class CommandProposer:
             return None
 
     def _run(self, asked: Path, answered: Path, errors: Path) -> str | None:
-        """None where it ended well, else how it ended. No process of its group outlives it."""
-        with asked.open("rb") as given, answered.open("wb") as out, errors.open("wb") as said:
-            process = subprocess.Popen(
-                self.words,
-                stdin=given,
-                stdout=out,
-                stderr=said,
-                start_new_session=True,
-                preexec_fn=_limit_output,
-            )
-            try:
-                code = process.wait(self.limit_s)
-            except subprocess.TimeoutExpired:
-                return f"was still running after {self.limit_s:g} s and was stopped"
-            finally:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        if code == -signal.SIGXFSZ or answered.stat().st_size >= MAX_ANSWER_BYTES:
+        """None where it ended well, else how it ended. Nothing that it started outlives it."""
+
+        def printed_too_much(_: int = 0) -> str | None:
+            if max(answered.stat().st_size, errors.stat().st_size) < MAX_ANSWER_BYTES:
+                return None
             return f"printed more than {MAX_ANSWER_BYTES >> 20} MiB and was stopped"
-        return None if code == 0 else f"ended with code {code}"
 
-
-def _limit_output() -> None:
-    """In the child: a program that never stops printing is stopped by the kernel."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_ANSWER_BYTES, MAX_ANSWER_BYTES))
+        with asked.open("rb") as given:
+            ended = process.run(
+                self.words, answered, {}, self.limit_s, given, errors=errors,
+                log_bytes=MAX_ANSWER_BYTES, object_to=printed_too_much,
+            )  # fmt: skip
+        if why := ended.objection or printed_too_much():
+            return why
+        if ended.exit_code is None:
+            return f"was still running after {self.limit_s:g} s and was stopped"
+        return None if ended.ok else f"ended with code {ended.exit_code}"
 
 
 def _last_line(errors: Path) -> str:

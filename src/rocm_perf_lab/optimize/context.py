@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from rocm_perf_lab.analyze.thread_trace.finding import StallSite
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.optimize.kernel_source import base_name, locate
+from rocm_perf_lab.optimize.kernel_source import Located, base_name
 from rocm_perf_lab.optimize.promises import Seen, parameters, told
 from rocm_perf_lab.optimize.proposal import Context
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
@@ -28,6 +27,7 @@ TASK = (
     "whole new definition that takes the place of kernel.text."
 )
 
+MAX_PROPOSALS = 8
 RULES = (
     "No preprocessor directives other than those already there and `#pragma unroll`.",
     "No inline assembly, no new static or global variables, no local classes or lambdas, no goto.",
@@ -51,75 +51,57 @@ RULES_OF: dict[Policy, tuple[str, ...]] = {
 
 
 def build_context(
+    located: Located,
     *,
-    path: Path,
-    source: str,
     kernel: str,
     profile: ProfileDocument,
     policy: Policy,
     flags: Sequence[str] = (),
     attempts: Sequence[PromptAttempt] = (),
-    thread_trace: ThreadTraceSummary | None = None,
-    max_proposals: int = 8,
     seen: Seen | None = None,
 ) -> Context:
     """`kernel` as the profiler names it; `flags` are hipcc's of the build that was profiled."""
     measured = _measured(profile, kernel)
-    architecture = (profile.gpu.architecture or "gfx942").partition(":")[0]
-    located = locate(path, source, kernel, flags, architecture)
-    trace = thread_trace or profile.thread_trace
+    trace = profile.thread_trace
     if trace is not None and not any(
         base_name(t.name) == located.kernel for t in trace.kernels if t.latency
     ):
         trace = None
     usable = trace is not None and trace.usable
-    text = located.extent.text(source)
+    text = located.extent.text(located.source)
     known = told(seen, parameters(text, located.kernel)) if seen and policy == "body" else []
     prompt = PromptDocument(
         task=TASK,
         policy=policy,
         rules=[*RULES_OF[policy], *RULES, *known],
-        kernel=PromptKernel(
-            name=measured.kernel.name,
-            file=path.name,
-            first_line=located.first_line,
-            last_line=located.last_line,
-            text=text,
-            used=list(located.used),
+        kernel=PromptKernel.of(
+            located, name=measured.kernel.name, file=located.path.name, text=text
         ),
-        device=PromptDevice(
-            kind=profile.provenance.device.kind,
-            name=profile.gpu.name,
-            architecture=profile.gpu.architecture,
-            wave_size=profile.gpu.wave_size,
-            compute_units=profile.gpu.compute_units,
-        ),
-        measurement=PromptMeasurement(
+        device=PromptDevice.of(profile.gpu, kind=profile.provenance.device.kind),
+        measurement=PromptMeasurement.of(
+            measured,
             grid=measured.kernel.grid,
             block=measured.kernel.block,
-            dispatches=measured.dispatches,
-            runtime_ms=measured.runtime_ms,
-            share=measured.share,
-            resources=measured.resources,
-            occupancy=measured.occupancy,
-            roofline=measured.roofline,
-            bottleneck=measured.bottleneck,
             stall_fractions=trace.fractions if trace is not None and usable else None,
             stall_sites=_without_folders(trace) if trace is not None and usable else [],
         ),
         attempts=list(attempts),
-        max_proposals=max_proposals,
+        max_proposals=MAX_PROPOSALS,
     )
     return Context(
         prompt=prompt,
-        path=path,
-        source=source,
+        path=located.path,
+        source=located.source,
         kernel=located.kernel,
         extent=located.extent,
         flags=tuple(flags),
-        architecture=architecture,
+        architecture=architecture_of(profile),
         seen=seen,
     )
+
+
+def architecture_of(profile: ProfileDocument) -> str:
+    return (profile.gpu.architecture or "gfx942").partition(":")[0]
 
 
 def _without_folders(trace: ThreadTraceSummary) -> list[StallSite]:

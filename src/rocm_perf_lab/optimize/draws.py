@@ -18,8 +18,8 @@ from rocm_perf_lab.replay.compare import Bytes, ElementType, values
 
 Numbers = npt.NDArray[np.float64]
 Rng = np.random.Generator
-Mode = Literal["any", "wider", "drawn", "ascending", "shuffled", "kept"]
-BOLD: tuple[Mode, ...] = ("any", "wider")  # beyond what the program used
+Mode = Literal["any", "fourfold", "wider", "drawn", "ascending", "shuffled", "kept"]
+BOLD: tuple[Mode, ...] = ("any", "fourfold", "wider")  # beyond what the program used
 IN_ORDER: tuple[Mode, ...] = ("ascending", "shuffled")  # of all elements together
 # Spacing of the numbers at one.
 STEP = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
@@ -36,7 +36,8 @@ _LEAST = {"f64": 5e-324, "f32": 1.4e-45, "f16": 6e-8, "bf16": 9.2e-41}
 _EDGE, _MULTIPLES = 4, 64
 _STREWN = 1 / 16  # of a column: values that comparisons may turn on
 _COARSE = 6  # bits of the largest value
-_FEW = 1 << 15
+_FEW = {4: 1 << 15, 8: 1 << 31}  # by size: products of two are defined, and sums of many
+_UNEVEN = 6
 _QUIET = 2.0**-10  # of what is not at an edge
 
 
@@ -135,15 +136,28 @@ def _one_value(rng: Rng, captured: Numbers, place: Place) -> Numbers:
 
 
 def _coarse(rng: Rng, captured: Numbers, place: Place) -> Numbers:
-    """Numbers of few bits and whole halves, noughts of both signs, and the arguments themselves:
-    many are equal, and lie where something is rounded or compared."""
+    """Numbers of few bits, whole halves, and halves of the arguments and of their reciprocals;
+    noughts of both signs, and the arguments themselves: many are equal, and lie where something is
+    rounded or compared."""
     drawn = _same_range(rng, captured, place)
     top = float(np.abs(drawn).max(initial=0.0)) or 1.0
-    grain = np.where(rng.random(len(drawn)) < 0.5, 2.0 ** (np.ceil(np.log2(top)) - _COARSE), 0.5)
+    scales = [abs(s) for s in place.scalars if 2.0**-40 < abs(s) < 2.0**40]
+    few_bits = 2.0 ** (np.ceil(np.log2(top)) - _COARSE)
+    grains = [few_bits, 0.5, *(g for s in scales for g in (s / 2, 0.5 / s))]
+    grain: Numbers = rng.choice(np.array(grains, np.float64), len(drawn))
     drawn = np.rint(drawn / grain) * grain
     known = np.array([0.0, -0.0, 1.0, -1.0, *place.scalars, *(-s for s in place.scalars)])
     places = np.flatnonzero(rng.random(len(drawn)) < _STREWN)
     drawn[places] = known[np.arange(len(places)) % len(known)]
+    return drawn
+
+
+def _one_infinity(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """One, and every number else finite: what becomes of it is not hidden by others."""
+    drawn = _same_range(rng, captured, place)
+    # Anywhere in a buffer, but as likely among the first few, which small sizes read.
+    if len(drawn):
+        drawn[int(len(drawn) ** rng.random()) - 1] = np.inf
     return drawn
 
 
@@ -156,18 +170,20 @@ def _extremes(rng: Rng, captured: Numbers, place: Place) -> Numbers:
 
 MANY_SPECIAL, COARSE = "many special values", "coarse values"
 EXTREMES = "the largest and smallest numbers"
+ONE_INFINITY, ZEROS_AND_ONES = "one infinity", "zeros and ones"  # the first in one column of all
 FLOATS: Mapping[str, Draw] = {
     "another seed": _same_range,
     "other magnitudes": _magnitudes,
     "special values": _special,
     MANY_SPECIAL: _many_special,
-    "zeros and ones": _zeros_and_ones,
+    ZEROS_AND_ONES: _zeros_and_ones,
     "large edges": _large_edges,
     "extreme edges": _extreme_edges,
     "one value": _one_value,
     COARSE: _coarse,
     EXTREMES: _extremes,
 }
+DRAWS: Mapping[str, Draw] = {**FLOATS, ONE_INFINITY: _one_infinity}
 
 
 def edges(count: int, strides: Iterable[int]) -> npt.NDArray[np.int64]:
@@ -188,14 +204,15 @@ def mixed(rng: Rng, old: Bytes, new: Bytes, size: int, share: float) -> Bytes:
     return np.where(np.repeat(taken, size), new, old)
 
 
-def nudged(rng: Rng, data: Bytes, kind: ElementType) -> Bytes:
-    """Each number one step up or down; zeros, infinities and NaNs as they are."""
+def nudged(rng: Rng, data: Bytes, kind: ElementType, all_up: bool = False, steps: int = 1) -> Bytes:
+    """Each number some steps up or down; zeros, infinities and NaNs as they are. `all_up`: away
+    from zero, all of them, for errors of rounding that all go one way add up."""
     bits = data.view(f"<u{kind.size}").copy()
     numbers = values(data, kind)
     movable = np.isfinite(numbers) & (numbers != 0)
     with np.errstate(over="ignore"):
-        up = rng.integers(0, 2, len(bits)).astype(bits.dtype)
-        moved = bits + up + up - bits.dtype.type(1)
+        up = rng.integers(int(all_up), 2, len(bits)).astype(bits.dtype)
+        moved = bits + (up + up - bits.dtype.type(1)) * bits.dtype.type(steps)
     still = np.isfinite(values(moved.view(np.uint8), kind))
     found: Bytes = np.where(movable & still, moved, bits).view(np.uint8)
     return found
@@ -203,16 +220,20 @@ def nudged(rng: Rng, data: Bytes, kind: ElementType) -> Bytes:
 
 def drawn_floats(rng: Rng, data: Bytes, draw: str, place: Place) -> Bytes:
     captured = values(data, place.kind).astype(np.float64)
-    return encode(FLOATS[draw](rng, captured, place), place.kind)
+    return encode(DRAWS[draw](rng, captured, place), place.kind)
 
 
 # ---- integers
 
 
-def modes(data: Bytes, kind: ElementType, boolean: bool = False) -> tuple[Mode, ...]:
-    """What may be done with a column of integers, the boldest first."""
+def modes(
+    data: Bytes, kind: ElementType, boolean: bool = False, most_elements: int = 0
+) -> tuple[Mode, ...]:
+    """What may be done with a column of integers, the boldest first. Those that ascend and could be
+    places among `most_elements` are offsets: they go on ascending."""
     captured = values(data, kind)
-    if len(captured) > 2 and captured[0] < captured[-1] and (captured[:-1] <= captured[1:]).all():
+    places = len(captured) > 2 and 0 <= captured[0] < captured[-1] <= most_elements
+    if places and (captured[:-1] <= captured[1:]).all():
         return ("ascending",)
     return ("drawn", "shuffled") if boolean else (*BOLD, "drawn", "shuffled")
 
@@ -224,8 +245,10 @@ def drawn_integers(
     kind: ElementType,
     boolean: bool,
     known: Iterable[int] = (),
+    padded: bool = False,
 ) -> Bytes:
-    """`known`: numbers that the launch names; some are those, as far as they lie among the rest."""
+    """`known`: numbers that the launch names; some are those, as far as they lie among the rest.
+    `padded`: some are what programs write for none."""
     if mode == "kept" or not len(data):
         return data
     captured = values(data, kind)
@@ -244,26 +267,45 @@ def drawn_integers(
         far = rng.integers(*ends, len(captured), dtype=native, endpoint=True)
         new = np.where(rng.random(len(captured)) < 0.5, new, far)
     if mode != "ascending" and not boolean:
-        turning = {low, high, *ends, -1, 0, 1, *known}
+        near = {k + by for k in known for by in (-1, 0, 1)}
+        turning = {low, high, *ends, -1, 0, 1, *near}
         chosen = np.array(sorted(v for v in turning if ends[0] <= v <= ends[1]), dtype=native)
         places = np.flatnonzero(rng.random(len(new)) < _STREWN)
         new[places] = chosen[np.arange(len(places)) % len(chosen)]
+    if padded and mode not in IN_ORDER and not boolean:
+        none = np.array(_none(native), dtype=native)
+        places = np.flatnonzero(rng.random(len(new)) < _STREWN)
+        new[places] = none[np.arange(len(places)) % len(none)]
     if mode == "ascending":
-        new.sort()
+        # Unevenly: some of no length, and one that is a good part of the whole.
+        share = np.sort(rng.random(len(new)) ** _UNEVEN)
+        again = np.flatnonzero(rng.random(len(new)) < 1 / 8)
+        share[again] = share[np.maximum(again - 1, 0)]
+        new = (low + share * (high - low)).astype(native)
         new[0], new[-1] = captured[0], captured[-1]
     return new.astype(captured.dtype).view(np.uint8)
+
+
+def _none(dtype: np.dtype[np.integer[Any]]) -> tuple[int, ...]:
+    """What is no index: less than nought, or the largest there are."""
+    most = int(np.iinfo(dtype).max)
+    return (-1, -2, -7) if dtype.kind == "i" else (most, most - 1)
 
 
 def _beyond(low: int, high: int, mode: Mode, dtype: np.dtype[np.integer[Any]]) -> tuple[int, int]:
     """How far a mode goes where the program went from `low` to `high`.
 
-    wider: to the next power of two. any: what the type holds; but signed sums and products that
-    overflow are undefined, so wide signed numbers stay small enough for a few of them.
+    wider: to the next power of two. fourfold: four times as far. any: what the type holds; but
+    signed sums and products that overflow are undefined, so wide signed numbers stay small enough
+    for a few of them.
     """
     limits = np.iinfo(dtype)
     least, most = int(limits.min), int(limits.max)
     if mode == "any" and least < 0 and dtype.itemsize > 2:
-        least, most = min(low, -_FEW), max(high, _FEW)
+        few = _FEW[dtype.itemsize]
+        least, most = min(low, -few), max(high, few)
+    if mode == "fourfold":
+        least, most = max(least, 4 * low if low < 0 else 0), min(most, 4 * high + 3)
     if mode == "wider":
         least = max(least, -(1 << (-low - 1).bit_length()) if low < 0 else 0)
         most = min(most, (1 << high.bit_length()) - 1 if high > 0 else 0)
@@ -291,8 +333,10 @@ SCALARS: Mapping[str, tuple[Callable[[float], float], str]] = {
 
 def larger(value: int, most: int, workgroup: int, size: int) -> tuple[int, ...]:
     """More than the `most` the program used, by a workgroup and by one; and than this one by one;
-    as far as `size` bytes hold it."""
+    as far as `size` bytes hold it. What is nought or one may be no size, but where to begin."""
     limit = 1 << (8 * size - 1)
+    if value in (0, 1):
+        return (value + 2, value + 1, -1)
     wanted = (most + workgroup, most + 1, value + 1)
     return tuple(dict.fromkeys(v for v in wanted if value > 1 and v < limit))
 
@@ -304,21 +348,28 @@ def _divided_alike(value: int) -> int:
     return max(step, value * 3 // 4 // step * step)
 
 
-ALONE = {"sizes of one": 1, "sizes of three": 3}  # also of one argument alone
-TINY = {"sizes of nought": 0, **ALONE}
+ALONE = {"sizes of nought": 0, "sizes of one": 1, "sizes of three": 3}  # also of one argument alone
 
 
 def smaller(value: int, workgroup: int) -> dict[str, int]:
-    """Sizes below a size, by the names of the sets they make: one less, one that the same powers
-    of two divide, as many whole workgroups as fit below it, and one past those; next to none."""
+    """Sizes below a size, by the names of the sets they make: a few less, one that the same powers
+    of two divide, as many whole workgroups as fit below it, and one past those; less than one
+    workgroup; next to none."""
     if value <= 1:
-        return {"sizes one less": 0} if value == 1 else {}
-    whole = (value - 1) // workgroup * workgroup
+        if value < 0:
+            return {}
+        # Perhaps no size, but where to begin, or which of several.
+        less = {"sizes one less": 0} if value else {"minus one for nought": -1}
+        return {**less, "sizes one more": value + 1, "sizes two more": value + 2}
+    whole, few = (value - 1) // workgroup * workgroup, workgroup // 2 + 1
     wanted = {
         "sizes one less": value - 1,
+        "sizes two less": value - 2,
+        "sizes four less": value - 4,
         "smaller sizes": _divided_alike(value),
         "sizes of whole workgroups": whole,
         "sizes one past whole workgroups": whole + 1,
+        "sizes of half a workgroup": few,
     }
     some = {name: size for name, size in wanted.items() if 1 < size < value}
-    return {**some, **{name: size for name, size in TINY.items() if size < value}}
+    return {**some, **{name: size for name, size in ALONE.items() if size < value}}

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rocm_perf_lab.codeobject.kernels import Kernel
+from rocm_perf_lab.codeobject.kernels import Kernel, read_code_object
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize import launches as sample
 from rocm_perf_lab.optimize import promises, result_check
 from rocm_perf_lab.optimize.build import Built
+from rocm_perf_lab.optimize.grown import grow
 from rocm_perf_lab.optimize.input_sets import Most
 from rocm_perf_lab.optimize.kernel_source import base_name
 from rocm_perf_lab.optimize.launches import Feature, features, short
@@ -73,7 +74,7 @@ class Family:
     main: Launch  # on which all input sets are tried
     further: tuple[Compared, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)  # symbol -> why it was not captured
-    not_grown: str | None = None  # why there is no capture with room for more
+    not_grown: Mapping[str, str] = field(default_factory=dict)  # symbol -> why no room for more
 
     @functools.cached_property
     def seen(self) -> promises.Seen:
@@ -81,6 +82,11 @@ class Family:
 
     def compared(self) -> list[Compared]:
         return [each for each in self.further if not each.plan.blocked]
+
+    @property
+    def launches_compared(self) -> int:
+        """Of the program's own, the main one with them."""
+        return 1 + sum(each.grown is None for each in self.compared())
 
     def not_compared(self) -> list[str]:
         """In words what of the program's launches no comparison sees."""
@@ -90,8 +96,15 @@ class Family:
 
     def not_larger(self) -> str | None:
         """Why no size was tried that is larger than those of the program; None: one was."""
-        larger = next((each for each in self.further if each.grown is not None), None)
-        return larger.plan.blocked if larger is not None else self.not_grown
+        blocked = {
+            each.launch.symbol: each.plan.blocked
+            for each in self.further
+            if each.grown is not None and each.plan.blocked
+        }
+        found = {**self.not_grown, **blocked}
+        if why := found.pop(self.main.symbol, None):
+            return why
+        return next((f"{short(symbol)}: {why}" for symbol, why in found.items()), None)
 
     def of_code(self, before: Built, after: Built) -> list[Compared]:
         """The captured launches that are compared of all that changed, and whose code lies in the
@@ -158,7 +171,7 @@ class Family:
         known = self.seen
         parts = [
             f"{short(self.main.symbol)}, different launches: {known.launches}",
-            f"compared: {1 + len(self.compared())}",
+            f"compared: {self.launches_compared}",
             f"blocks of at most {known.threads} threads",
         ]
         pairs = {(each.first, each.second) for each in known.sharing}
@@ -182,6 +195,7 @@ class Family:
 
 def make_family(
     original: Built,
+    capture: Path,
     main: Launch,
     recorded: Launches,
     options: Options,
@@ -189,10 +203,9 @@ def make_family(
     opens: Opens,
     tell: Tell,
     debug: Debug = no_debug,
-    grown: Path | str | None = None,
 ) -> Family:
-    """Choose launches and capture them into `folder`, or take those an interrupted run left.
-    `grown`: a capture of the main launch with room for more, or why there is none."""
+    """Choose launches beside `capture` and capture them into `folder`, or take those that an
+    interrupted run left; those with room for more go to another folder beside it."""
     own = base_name(main.symbol)
     kernels = {k.name: k for c in original.codes for k in c.kernels if base_name(k.name) == own}
     ours = tuple(each for each in recorded.all if each.symbol in kernels)
@@ -201,11 +214,12 @@ def make_family(
     failed = _capture(chosen, options, folder, tell) if chosen and not folder.exists() else {}
     captures = sorted(folder.iterdir()) if folder.exists() else []
     further = comparisons(captures, main, opens, tell, debug)
-    if isinstance(grown, Path):
-        further.append(larger_sizes(grown, main, ours, kernels[main.symbol], opens, debug))
+    room = folder.with_name(f"{folder.name}-larger")
+    shutil.rmtree(room, ignore_errors=True)  # of a run that was interrupted while it was written
+    room.mkdir(parents=True)
+    larger, why = larger_sizes(capture, main, further, ours, room, opens, tell, debug)
     known = Launches(ours, recorded.complete)
-    why = grown if isinstance(grown, str) else None
-    return Family(kernels, known, main, tuple(further), failed, why)
+    return Family(kernels, known, main, (*further, *larger), failed, why)
 
 
 def comparisons(
@@ -223,17 +237,31 @@ def comparisons(
 
 
 def larger_sizes(
-    grown: Path,
+    capture: Path,
     main: Launch,
+    further: Sequence[Compared],
     launches: Sequence[Launch],
-    kernel: Kernel,
+    room: Path,
     opens: Opens,
+    tell: Tell,
     debug: Debug = no_debug,
-) -> Compared:
-    """The main launch with sizes beyond those of all launches of its kernel."""
-    same = [each for each in (*launches, main) if each.symbol == main.symbol]
-    most = sample.most(same, kernel)
-    return Compared(main, grown, opens(grown), debug, grown=most)
+) -> tuple[list[Compared], dict[str, str]]:
+    """One launch of every instance, with sizes beyond those of all its launches; by symbol why
+    there is none. The captures with room for more are written to `room`."""
+    found, why_not = list[Compared](), dict[str, str]()
+    own = [(capture, main), *((each.folder, each.launch) for each in further if each.full)]
+    for number, (path, launch) in enumerate(own):
+        grown = room / f"{number:02d}"
+        with open_capture(path, tell=tell) as opened:
+            code = read_code_object(opened.kernel_hsaco())
+            why = grow(opened, grown)
+        if why is not None:
+            why_not[launch.symbol] = why
+            continue
+        same = [each for each in (*launches, launch) if each.symbol == launch.symbol]
+        most = sample.most(same, next(k for k in code.kernels if k.name == launch.symbol))
+        found.append(Compared(launch, grown, opens(grown), debug, grown=most))
+    return found, why_not
 
 
 def most_crowded(launches: Sequence[Launch], main: Launch) -> set[int]:

@@ -15,12 +15,10 @@ MAX_SOURCE_BYTES = 16 << 20
 HINT = "name it with --source FILE"
 
 
-def find_source(program: Path, given: Sequence[Path]) -> tuple[tuple[Path, ...], str]:
-    """The source files, and how they were found, in words."""
+def find_source(program: Path, given: Sequence[Path]) -> tuple[dict[Path, str], str]:
+    """The source files with their texts, and how they were found, in words."""
     if given:
-        for path in given:
-            read_text(path)
-        return tuple(path.resolve() for path in given), "given by --source"
+        return {path.resolve(): read_text(path) for path in given}, "given by --source"
     codes = read_code_objects(program)
     by_lines = _from_lines(codes)
     if len(by_lines) > 1:
@@ -30,15 +28,16 @@ def find_source(program: Path, given: Sequence[Path]) -> tuple[tuple[Path, ...],
             hint="name them with --source and say how to build them with --build",
         )
     if by_lines:
-        return tuple(by_lines), "from the program's debug information"
-    by_name = [path for path in _by_name(program) if "__global__" in read_text(path)]
-    if not by_name:
-        raise BadInput(
-            f"the source of {program.name} was not found: it has no debug information, and no "
-            f"file of its name stands beside it",
-            hint=HINT,
-        )
-    return (by_name[0],), "by the program's name"
+        return {path: read_text(path) for path in by_lines}, "from the program's debug information"
+    for path in _by_name(program):
+        text = read_text(path)
+        if "__global__" in text:
+            return {path: text}, "by the program's name"
+    raise BadInput(
+        f"the source of {program.name} was not found: it has no debug information, and no "
+        f"file of its name stands beside it",
+        hint=HINT,
+    )
 
 
 def has_lines(program: Path) -> bool:

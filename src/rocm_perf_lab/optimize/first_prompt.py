@@ -8,8 +8,9 @@ from pathlib import Path
 from rocm_perf_lab import workflow
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize.build import parse_recipe
-from rocm_perf_lab.optimize.context import build_context
-from rocm_perf_lab.optimize.find_source import find_source, read_text
+from rocm_perf_lab.optimize.context import architecture_of, build_context
+from rocm_perf_lab.optimize.find_source import find_source
+from rocm_perf_lab.optimize.kernel_source import locate_among
 from rocm_perf_lab.optimize.proposal import Context, Policy
 from rocm_perf_lab.workflow.analyze import Choices
 
@@ -30,8 +31,8 @@ def first_context(
     from rocm_perf_lab.collect.program import resolve
 
     resolved = Path(resolve(program)).resolve()
-    found, how = find_source(resolved, sources)
-    tell(f"source: {', '.join(path.name for path in found)} ({how})")
+    texts, how = find_source(resolved, sources)
+    tell(f"source: {', '.join(path.name for path in texts)} ({how})")
     flags = parse_recipe(build).flags if build else ()
     options = workflow.Options(
         program=str(resolved),
@@ -43,17 +44,6 @@ def first_context(
     profile = workflow.profile_program(options, folder, tell).profile
     if profile.kernel is None:
         raise BadInput(f"{program} ran no kernel")
-    problems: list[BadInput] = []
-    for path in found:
-        try:
-            return build_context(
-                path=path,
-                source=read_text(path),
-                kernel=profile.kernel.name,
-                profile=profile,
-                policy=policy,
-                flags=flags,
-            )
-        except BadInput as problem:
-            problems.append(problem)
-    raise problems[0]
+    name = profile.kernel.name
+    located = locate_among(texts, name, flags, architecture_of(profile))
+    return build_context(located, kernel=name, profile=profile, policy=policy, flags=flags)

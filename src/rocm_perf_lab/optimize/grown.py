@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from rocm_perf_lab.optimize.launches import words
 from rocm_perf_lab.replay import writer
 from rocm_perf_lab.replay.format import (
     CODE_OBJECTS,
@@ -65,16 +66,18 @@ def grow(capture: Capture, folder: Path) -> str | None:
 
 
 def _pointers(capture: Capture) -> list[tuple[int, Region]]:
-    """Offsets of arguments that point to memory, and that memory."""
+    """Offsets of arguments that point to memory, also inside structures passed by value, and that
+    memory. A word that is by chance an address in it is not to be expected."""
     found = []
     memory = [r for r in capture.regions if "kernarg" not in r.flags]
     for argument in capture.dispatch.arguments:
-        if argument.kind != "global_buffer" or argument.size != 8:
+        if argument.kind not in ("global_buffer", "by_value"):
             continue
-        word = int.from_bytes(capture.kernarg[argument.offset : argument.offset + 8], "little")
-        region = next((r for r in memory if r.base <= word < r.base + r.size), None)
-        if region is not None:
-            found.append((argument.offset, region))
+        for offset in words(argument.offset, argument.size):
+            word = int.from_bytes(capture.kernarg[offset : offset + 8], "little")
+            region = next((r for r in memory if r.base <= word < r.base + r.size), None)
+            if region is not None:
+                found.append((offset, region))
     return found
 
 

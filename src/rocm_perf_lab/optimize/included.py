@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.optimize.find_source import MAX_SOURCE_BYTES, read_text
+from rocm_perf_lab.optimize.find_source import MAX_SOURCE_BYTES
 
 MAX_FILES = 2000
 # What comes with a machine, not with a program.
@@ -23,7 +23,7 @@ _INCLUDE = re.compile(
 _FOLDER_OPTIONS = ("-I", "-iquote", "-isystem", "-idirafter")
 
 
-def own_files(sources: Sequence[Path], flags: Sequence[str]) -> dict[Path, str]:
+def own_files(sources: Mapping[Path, str], flags: Sequence[str]) -> dict[Path, str]:
     """Path -> text, the sources first."""
     folders, forced = _options(flags)
     found: dict[Path, str] = {}
@@ -32,9 +32,9 @@ def own_files(sources: Sequence[Path], flags: Sequence[str]) -> dict[Path, str]:
         path = todo.pop(0)
         if path in found:
             continue
-        found[path] = read_text(path) if path in sources else _text(path)
+        found[path] = sources[path] if path in sources else _text(path)
         if len(found) > MAX_FILES:
-            raise BadInput(f"{sources[0].name} includes more than {MAX_FILES} files")
+            raise BadInput(f"{next(iter(sources)).name} includes more than {MAX_FILES} files")
         places = [path.parent, *(source.parent for source in sources), *folders]
         for name in _INCLUDE.findall(found[path]):
             todo += [each for place in places if (each := _own(place / name)) is not None]

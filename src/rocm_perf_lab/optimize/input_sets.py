@@ -34,6 +34,7 @@ OTHER_POISON = 0x7F
 # time: large, small and positive, small and negative, zero.
 STALE = (OTHER_POISON, 0x3C, 0xBC, 0x00)
 GUARD = 0xA5
+ANOTHER_SEED = "another seed"
 MAX_CHANGED_BYTES = 1 << 30  # of one set; larger buffers keep their captured values
 _FILLS = 64  # stretches of a buffer that are poisoned one by one
 
@@ -50,6 +51,7 @@ class Subject:
     written: Mapping[int, Spans] = field(default_factory=dict)  # whatever was there before
     outputs: frozenset[int] = frozenset()  # buffers of which nothing is read
     modes: Mapping[Place, draws.Mode] = field(default_factory=dict)  # of integers
+    padded: frozenset[Place] = frozenset()  # of these, what may hold values that mean none
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -75,6 +77,8 @@ class InputSet:
     sizes: bool = False  # whole numbers among the arguments are smaller: less may be written
     share: float = 1.0  # of the elements that are drawn; the others stay as captured
     grid: tuple[int, int, int] | None = None  # work-items, where not the captured ones
+    only: Place | None = None  # the column that `floats` is for
+    beside: str = ANOTHER_SEED  # how the other columns are drawn then
 
     @property
     def drawn(self) -> bool:
@@ -83,10 +87,11 @@ class InputSet:
 
 @dataclass(frozen=True)
 class Nudge:
-    """Every number of a type is moved by one step, up or down by the seed."""
+    """Every number of a type is moved by a step, up or down by the seed; by the first, up."""
 
     kind: ElementType
     seed: int
+    steps: int = 1
 
 
 CAPTURED = InputSet("captured", guard=0)
@@ -141,17 +146,22 @@ def _drawn(
         new = old
         if floating and inputs.floats is not None:
             where = draws.Place(leaf.type, subject.strides, subject.scalars)
-            new = draws.drawn_floats(rng, old, inputs.floats, where)
+            meant = inputs.only in (None, (buffer.address, leaf.offset))
+            new = draws.drawn_floats(rng, old, inputs.floats if meant else inputs.beside, where)
         elif not floating and inputs.integers:
-            mode = subject.modes.get((buffer.address, leaf.offset), "kept")
+            at = (buffer.address, leaf.offset)
+            mode = subject.modes.get(at, "kept")
             if inputs.share < 1 and mode in draws.IN_ORDER:
                 continue  # some of an order are none
             kind = as_integer(leaf).type
-            new = draws.drawn_integers(rng, old, mode, kind, leaf.boolean, subject.strides)
+            new = draws.drawn_integers(
+                rng, old, mode, kind, leaf.boolean, subject.strides, at in subject.padded
+            )
         if new is not old and inputs.share < 1:
             new = draws.mixed(rng, old, new, leaf.type.size, inputs.share)
         if floating and nudge is not None and leaf.type == nudge.kind:
-            new = draws.nudged(np.random.default_rng([nudge.seed, *seed]), new, leaf.type)
+            moving = np.random.default_rng([nudge.seed, *seed])
+            new = draws.nudged(moving, new, leaf.type, all_up=nudge.seed == 0, steps=nudge.steps)
         if new is not old:
             put_column(data, buffer, leaf, new)
             touched = True
@@ -176,15 +186,21 @@ def integer_columns(capture: Capture, subject: Subject) -> Iterator[tuple[Buffer
                 yield buffer, as_integer(leaf), old
 
 
-def float_types(capture: Capture, subject: Subject) -> list[ElementType]:
-    """Those that are read, as far as types say, by name."""
-    found: set[ElementType] = set()
+def float_columns(capture: Capture, subject: Subject) -> Iterator[tuple[Buffer, Leaf]]:
+    """Those that are read, as far as types say."""
     for buffer in subject.layout.buffers:
-        fresh = [leaf for leaf in buffer.leaves if leaf.type.floating and leaf.type not in found]
-        if buffer.address in subject.outputs or not fresh or buffer.size > MAX_CHANGED_BYTES:
+        floating = [leaf for leaf in buffer.leaves if leaf.type.floating]
+        if buffer.address in subject.outputs or not floating or buffer.size > MAX_CHANGED_BYTES:
             continue
         data = captured_bytes(capture, buffer.address, buffer.size)
-        found |= {f.type for f in fresh if looks_like(column(data, buffer, f), f.type)}
+        for leaf in floating:
+            if looks_like(column(data, buffer, leaf), leaf.type):
+                yield buffer, leaf
+
+
+def float_types(capture: Capture, subject: Subject) -> list[ElementType]:
+    """By name."""
+    found = {leaf.type for _, leaf in float_columns(capture, subject)}
     return sorted(found, key=lambda kind: kind.name)
 
 
@@ -207,9 +223,15 @@ def integer_arguments(capture: Capture, scalar: Argument) -> dict[str, tuple[int
     others = draws.smaller(value, max(capture.dispatch.workgroup))
     if scalar.boolean and value in (0, 1):
         others = {"sizes one less": 1 - value}
-    return {
-        name: (scalar.offset, v.to_bytes(scalar.type.size, "little")) for name, v in others.items()
-    }
+    return {name: _argument(scalar, v) for name, v in others.items() if v >= 0 or _signed(scalar)}
+
+
+def _signed(scalar: Argument) -> bool:
+    return scalar.type.name.startswith("i")
+
+
+def _argument(scalar: Argument, value: int) -> tuple[int, bytes]:
+    return scalar.offset, value.to_bytes(scalar.type.size, "little", signed=value < 0)
 
 
 @dataclass(frozen=True)
@@ -224,7 +246,17 @@ def larger_arguments(capture: Capture, scalar: Argument, most: Most) -> list[tup
     value = int(scalar.value)
     used = max(value, most.arguments.get(scalar.offset, value))
     others = draws.larger(value, used, max(capture.dispatch.workgroup), scalar.type.size)
-    return [(scalar.offset, v.to_bytes(scalar.type.size, "little")) for v in others]
+    return [_argument(scalar, v) for v in others if v >= 0 or _signed(scalar)]
+
+
+def of_more_dimensions(capture: Capture) -> Iterator[InputSet]:
+    """Another workgroup in a direction in which the launch has one."""
+    grid, block = capture.dispatch.grid, capture.dispatch.workgroup
+    for axis, name in ((1, "y"), (2, "z")):
+        if grid[axis] <= block[axis]:
+            more = [g + (block[axis] if axis == at else 0) for at, g in enumerate(grid)]
+            size = (more[0], more[1], more[2])
+            yield InputSet(f"another workgroup along {name}", poison=POISON, grid=size)
 
 
 def more_workgroups(capture: Capture, most: Most) -> tuple[int, int, int]:
@@ -256,7 +288,7 @@ def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
             yield InputSet(draw, draw, own, stale, GUARD, given)
     elif integers or scalars:
         for number, byte in enumerate(STALE[:3]):
-            name = "another seed" if not number else f"seed {number + 1}"
+            name = ANOTHER_SEED if not number else f"seed {number + 1}"
             yield InputSet(name, None, integers, byte, byte ^ 0xFF, scalars)
     else:
         # Nothing may be changed but what must not matter: stale memory and its surroundings.
@@ -268,8 +300,21 @@ def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
     if floats or integers:
         # What knows the captured values by some of them has to see the others change.
         for name, share in (("a few values", 1 / 256), ("an eighth", 1 / 8)):
-            how = "another seed" if floats else None
+            how = ANOTHER_SEED if floats else None
             yield InputSet(f"captured but for {name}", how, integers, POISON, GUARD, share=share)
+
+
+def of_one_infinity(capture: Capture, subject: Subject) -> Iterator[InputSet]:
+    """In each column of floating point in turn, among numbers, and among noughts."""
+    for buffer, leaf in float_columns(capture, subject):
+        name = f"{draws.ONE_INFINITY} in {buffer.name}"
+        if len(buffer.leaves) > 1:
+            name += f" at {leaf.offset}"
+        place = (buffer.address, leaf.offset)
+        yield InputSet(name, draws.ONE_INFINITY, poison=POISON, only=place)
+        beside = draws.ZEROS_AND_ONES
+        named = f"{name}, {beside} beside it"
+        yield InputSet(named, draws.ONE_INFINITY, poison=POISON, only=place, beside=beside)
 
 
 def of_grids(capture: Capture) -> list[InputSet]:
@@ -291,7 +336,7 @@ def of_size(
     subject: Subject,
     name: str,
     chosen: Sequence[tuple[int, bytes]],
-    draw: str = "another seed",
+    draw: str = ANOTHER_SEED,
 ) -> InputSet:
     floats = draw if float_types(capture, subject) else None
     return InputSet(name, floats, False, POISON, GUARD, tuple(chosen), sizes=True)

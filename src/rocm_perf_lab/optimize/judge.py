@@ -28,6 +28,8 @@ _NORMAL = {"f64": 2.0**-1022, "f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-1
 _STEPS = {"f64": 16, "f32": 16, "f16": 4, "bf16": 2}
 # Times what a nudge of the inputs was seen to do: the least of few draws is no bound.
 AMPLIFIED = 32.0
+FARTHER = 16  # steps of a nudge that tells what is steep from what jumps
+_MUCH = 64  # steps
 # What is kept in half precision is computed in single precision: a nudge of it says what rounding
 # does only in proportion.
 _COMPUTED = STEP["f32"]
@@ -92,6 +94,13 @@ class Doubt:
         distance[~np.isfinite(distance)] = 0.0
         share = min(1.0, min(STEP[self.leaf.type.name], _COMPUTED) / STEP[nudged.name])
         return replace(self, spread=np.maximum(self.spread, share * distance))
+
+    def jumps(self, farther: Doubt) -> Mask:
+        """Those that a nudge moved much, and one `FARTHER` times as far hardly more: no rounding,
+        but a step of what is computed."""
+        size = np.maximum(np.abs(self.expected), _NORMAL[self.leaf.type.name])
+        much: Mask = self.spread > _MUCH * STEP[self.leaf.type.name] * size
+        return much & (farther.spread < FARTHER / 4 * self.spread)
 
     def only(self, chosen: Mask) -> Doubt:
         return replace(
@@ -195,7 +204,8 @@ def _column(
         same = (wanted == found) | (np.isnan(wanted) & np.isnan(found))
     certain = sure[cells[rows]].any(axis=1)
     # What is changed in place may end as it began: a NaN, of which another NaN is made.
-    stale = (got[rows] == initial[rows]).all(axis=1) & (certain | ~same)
+    # And a nought is no sign of memory that was not written: it is a likely result.
+    stale = (got[rows] == initial[rows]).all(axis=1) & (found != 0) & (certain | ~same)
     beside = ~certain & (expected[rows] == initial[rows]).all(axis=1)
     strange = ~(np.isfinite(wanted) & np.isfinite(found))
     wrong: list[Wrong] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,7 +120,9 @@ def _parameters_in(name: str) -> int | None:
 
 @dataclass(frozen=True)
 class Located:
-    kernel: str
+    path: Path
+    source: str  # the text it was found in
+    kernel: str  # the function's own name
     extent: Extent
     first_line: int
     last_line: int
@@ -134,12 +136,27 @@ def locate(path: Path, source: str, name: str, flags: Sequence[str], architectur
         raise BadInput(f"{path.name} does not compile as it stands: {problems[0]}")
     cursor = find_kernel(unit, path, name)
     return Located(
+        path=path,
+        source=source,
         kernel=cursor.spelling,
         extent=extent_of(cursor, source, path),
         first_line=cursor.extent.start.line,
         last_line=cursor.extent.end.line,
         used=tuple(_used(unit, cursor, source, path)),
     )
+
+
+def locate_among(
+    sources: Mapping[Path, str], name: str, flags: Sequence[str], architecture: str
+) -> Located:
+    """In the one of several files that defines it."""
+    for path, source in sources.items():
+        try:
+            return locate(path, source, name, flags, architecture)
+        except BadInput:
+            if len(sources) == 1:
+                raise
+    raise BadInput(f"no source given defines {name}")
 
 
 def extent_of(cursor: Cursor, source: str, path: Path) -> Extent:

@@ -49,7 +49,7 @@ def pointers(launch: Launch, kernel: Kernel) -> list[Pointer]:
     found: list[Pointer] = []
     assert launch.kernarg is not None
     for number, argument in enumerate(explicit(kernel)):
-        for at in _words(argument):
+        for at in words(argument.offset, argument.size):
             if argument.kind != "global_buffer" and at not in launch.allocations:
                 continue
             (address,) = struct.unpack_from("<Q", launch.kernarg.ljust(at + 8, b"\0"), at)
@@ -57,9 +57,9 @@ def pointers(launch: Launch, kernel: Kernel) -> list[Pointer]:
     return found
 
 
-def _words(argument: Argument) -> range:
-    first = -(-argument.offset // 8) * 8
-    return range(first, argument.offset + argument.size - 7, 8)
+def words(offset: int, size: int) -> range:
+    """Where pointers may lie in an argument."""
+    return range(-(-offset // 8) * 8, offset + size - 7, 8)
 
 
 def _scalars(launch: Launch, kernel: Kernel) -> tuple[bytes, ...]:
@@ -70,7 +70,7 @@ def _scalars(launch: Launch, kernel: Kernel) -> tuple[bytes, ...]:
         if argument.kind == "global_buffer":
             continue
         data = bytearray(launch.kernarg[argument.offset : argument.offset + argument.size])
-        for at in _words(argument):
+        for at in words(argument.offset, argument.size):
             if at in launch.allocations:
                 data[at - argument.offset : at - argument.offset + 8] = bytes(8)
         found.append(bytes(data))

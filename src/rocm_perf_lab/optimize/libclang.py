@@ -26,6 +26,7 @@ from rocm_perf_lab.device.toolchain import (
     header_flags,
     include_dir,
     real_hipcc,
+    searched,
 )
 from rocm_perf_lab.device.toolchain_args import parse as parse_hipcc
 from rocm_perf_lab.errors import BadInput, MissingTool
@@ -73,6 +74,8 @@ class Compiler:
     clang: tuple[str, ...]
     resource_dir: str | None
     toolchain: Toolchain | None  # None: ROCm's own, with its own headers
+    # Where it looks for <...>: a libclang from elsewhere finds no C++ library, or another one.
+    includes: tuple[str, ...] = ()
 
 
 @functools.lru_cache(maxsize=1)
@@ -82,10 +85,18 @@ def _compiler() -> Compiler:
         names = (root / "llvm/bin/clang", root / "lib/llvm/bin/clang", amd.parent / "amdclang")
         clang = next((name for name in names if name.is_file()), None)
         if clang is not None:
-            return Compiler((str(clang),), _resource_dir((str(clang),)), None)
+            words = (str(clang),)
+            return Compiler(words, _resource_dir(words), None, _includes(words))
     ours = find_toolchain()
-    found = _resource_dir(ours.clang) if ours.kind == "clang" else None
-    return Compiler(ours.clang, found, ours)
+    if ours.kind != "clang":  # its host_flags say it all
+        return Compiler(ours.clang, None, ours)
+    return Compiler(ours.clang, _resource_dir(ours.clang), ours, _includes(ours.clang))
+
+
+def _includes(clang: Sequence[str]) -> tuple[str, ...]:
+    folders = searched(*clang)
+    words = ["-nostdinc", *(word for folder in folders for word in ("-isystem", folder))]
+    return tuple(words) if folders else ()
 
 
 def _resource_dir(clang: Sequence[str]) -> str | None:
@@ -118,6 +129,7 @@ def arguments(flags: Sequence[str], architecture: str, side: Side) -> list[str]:
         else:
             words += ["-x", "hip", "--offload-host-only", "-nogpulib", "-nogpuinc"]
         words += [*header_flags(), *compiler.toolchain.host_flags]
+    words += compiler.includes
     own = command.device_flags if side == "device" else command.host_flags
     skip = re.compile(r"-fopenmp|-march=|-mtune=|-fsanitize|-pg$|--coverage|-g|-fplugin|-Xclang")
     given = (f for f in (*command.compile_flags, *own) if not skip.match(f))

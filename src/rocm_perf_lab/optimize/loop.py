@@ -12,20 +12,19 @@ from typing import Any
 from rocm_perf_lab import beneath
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.collect.run_folder import write_file
-from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, MissingTool, PerfLabError
-from rocm_perf_lab.optimize import baseline, find_source, measure, program_output
+from rocm_perf_lab.optimize import baseline, measure, program_output
 from rocm_perf_lab.optimize.attempt import Attempt, Best, Outcome
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
-from rocm_perf_lab.optimize.claims import Claim, Samples, capture_of, keep_images, kept_launch
-from rocm_perf_lab.optimize.context import build_context
+from rocm_perf_lab.optimize.claims import capture_of, keep_images, kept_launch, taken
+from rocm_perf_lab.optimize.context import architecture_of, build_context
 from rocm_perf_lab.optimize.further import further, withheld
+from rocm_perf_lab.optimize.kernel_source import Located, locate_among
 from rocm_perf_lab.optimize.layout import Debug, no_debug
-from rocm_perf_lab.optimize.options import Clock, Options
+from rocm_perf_lab.optimize.options import Clock, Options, Program
 from rocm_perf_lab.optimize.patch import limits, make_patch
 from rocm_perf_lab.optimize.program_guard import instructions
 from rocm_perf_lab.optimize.program_output import Expected, Rule
-from rocm_perf_lab.optimize.promises import Seen
 from rocm_perf_lab.optimize.proposal import Context, Proposal, Proposer
 from rocm_perf_lab.optimize.record import kernel_outcome, measured_before, told
 from rocm_perf_lab.optimize.sandbox import Sandbox
@@ -45,6 +44,7 @@ from rocm_perf_lab.schema.optimize import (
 )
 from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 from rocm_perf_lab.schema.prompt import PromptAttempt
+from rocm_perf_lab.schema.verification import Claim
 
 Tell = Callable[[str], None]
 
@@ -75,12 +75,14 @@ class Search:
     def __init__(
         self,
         options: Options,
+        program: Program,
         proposer: Proposer,
         box: Sandbox,
         space: Workspace,
         tell: Tell,
     ) -> None:
-        self.options, self.proposer, self.box, self.space = options, proposer, box, space
+        self.options, self.program, self.proposer = options, program, proposer
+        self.box, self.space = box, space
         self._tell, self.clock = tell, Clock(options.budget_s)
         self.iterations: list[Iteration] = []
         self.outcomes: list[KernelOutcome] = []
@@ -104,32 +106,26 @@ class Search:
 
     def run(self) -> OptimizeDocument:
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        options = self.options
-        architecture = discover.choose(options.device).architecture
-        builder = Builder(options.recipe, self.box, options.sources, architecture)
+        options, program = self.options, self.program
+        sources = tuple(program.sources)
+        builder = Builder(program.recipe, self.box, sources, program.architecture)
         self.tell("building the program as it is")
-        path = options.sources[0]
-        texts = {source: find_source.read_text(source) for source in options.sources}
-        original = baseline.build(builder, path, texts[path], self.space.builds / "original")
+        first = (sources[0], program.sources[sources[0]])
+        original = baseline.build(builder, *first, self.space.builds / "original")
         self.tell("profiling it")
         profile = baseline.profile(original, options, self.space.folder, self.tell)
         gpu = baseline.gpu_of(profile)
         self.tell("recording its launches")
         recorded = baseline.launches(original, options, self.tell)
-        self._debug = baseline.debug_types(builder, path, texts[path], self.space.builds / "debug")
-        bests: dict[Path, Best] = {}
+        self._debug = baseline.debug_types(builder, *first, self.space.builds / "debug")
+        bests = {path: Best(text, original) for path, text in program.sources.items()}
         before: Before | None = None
         for number, kernel in enumerate(ranked(profile, options.kernel)):
             if self._spent():
                 break
             try:
-                path = self._file_of(kernel, profile, texts)
-            except BadInput as error:
-                self._note(error.message)
-                continue
-            best = bests.get(path) or Best(texts[path], original)
-            try:
-                self._context(path, best.source, kernel.kernel.name, profile, ())
+                texts = {path: best.source for path, best in bests.items()}
+                place = self._locate(texts, kernel.kernel.name, profile)
                 target = self._target(number, kernel, original, recorded, gpu)
             except MissingTool:
                 raise
@@ -140,19 +136,17 @@ class Search:
                 self._note(f"{kernel.kernel.name} is left alone: {target.plan.blocked}")
                 continue
             before = before or self._before(original.program)
-            work = Work(target, path, profile, original, builder, before)
-            bests[path] = self._improve(work, best)
-            self._look_further(work, bests[path])
-        changed = {p: b for p, b in bests.items() if b.source != texts[p]}
+            work = Work(target, place.path, profile, original, builder, before)
+            bests[place.path], place = self._improve(work, bests[place.path], place)
+            self._look_further(work, place)
+        changed = {p: b for p, b in bests.items() if b.source != program.sources[p]}
         final = self._together(builder, changed, before) if before is not None else None
-        return self._document(started, profile, texts, changed, before, final)
+        return self._document(started, profile, changed, before, final)
 
-    def _look_further(self, work: Work, best: Best) -> None:
+    def _look_further(self, work: Work, place: Located) -> None:
         name = work.target.name
         try:
-            seen = work.target.family.seen
-            result = self._context(work.path, best.source, name, work.profile, (), seen)
-            self.withheld += withheld(result, name)
+            self.withheld += withheld(self._context(work, place, ()), name)
         except PerfLabError as error:
             self._note(f"{name}: what more another policy would try is not known: {error.message}")
 
@@ -181,24 +175,10 @@ class Search:
             self._debug,
         )
         not_grown = target.family.not_grown
-        sizes = [NO_LARGER.format(not_grown)] if not_grown is not None else []
+        sizes = [NO_LARGER.format(why) for why in not_grown.values()]
         for note in (*target.plan.notes, *sizes):
             self._note(f"{kernel.kernel.name}: {note}")
         return target
-
-    def _file_of(
-        self, kernel: KernelProfile, profile: ProfileDocument, texts: Mapping[Path, str]
-    ) -> Path:
-        """Which of several sources defines the kernel."""
-        if len(texts) == 1:
-            return next(iter(texts))
-        for path, text in texts.items():
-            try:
-                self._context(path, text, kernel.kernel.name, profile, ())
-            except BadInput:
-                continue
-            return path
-        raise BadInput(f"no source given defines {kernel.kernel.name}")
 
     def _before(self, program: Path) -> Before:
         options, expected = self.options, None
@@ -225,35 +205,28 @@ class Search:
 
     # ---- one kernel
 
-    def _context(
-        self,
-        path: Path,
-        source: str,
-        kernel: str,
-        profile: ProfileDocument,
-        attempts: Sequence[PromptAttempt],
-        seen: Seen | None = None,
-    ) -> Context:
+    def _locate(self, texts: Mapping[Path, str], name: str, profile: ProfileDocument) -> Located:
+        return locate_among(texts, name, self.program.recipe.flags, architecture_of(profile))
+
+    def _context(self, work: Work, place: Located, attempts: Sequence[PromptAttempt]) -> Context:
         return build_context(
-            path=path,
-            source=source,
-            kernel=kernel,
-            profile=profile,
+            place,
+            kernel=work.target.name,
+            profile=work.profile,
             policy=self.options.policy,
-            flags=self.options.recipe.flags,
+            flags=self.program.recipe.flags,
             attempts=attempts,
-            seen=seen,
+            seen=work.target.family.seen,
         )
 
-    def _improve(self, work: Work, best: Best) -> Best:
-        start, target = best, work.target
+    def _improve(self, work: Work, best: Best, place: Located) -> tuple[Best, Located]:
+        """The best of the kernel's file, and where the kernel stands in it."""
+        start, target = (best, place), work.target
         attempts: list[PromptAttempt] = []
         accepted: list[Outcome] = []
         tried: set[str] = set()
         while not self._spent():
-            context = self._context(
-                work.path, best.source, target.name, work.profile, attempts, target.family.seen
-            )
+            context = self._context(work, place, attempts)
             progressed = False
             for proposal in self._proposals(context, tried):
                 progressed = True
@@ -263,6 +236,7 @@ class Search:
                     assert outcome.built is not None
                     accepted.append(outcome)
                     best = Best(outcome.proposal.source, outcome.built)
+                    place = self._locate({work.path: best.source}, target.name, work.profile)
                     break
                 if self._spent():
                     break
@@ -284,7 +258,7 @@ class Search:
             self.outcomes.append(kernel_outcome(target, 0, None))
             return start
         self.outcomes.append(kernel_outcome(target, len(accepted), found))
-        return best
+        return best, place
 
     def _proposals(self, context: Context, tried: set[str]) -> Iterator[Proposal]:
         """Each text once: a proposer that repeats itself has nothing more to say."""
@@ -390,10 +364,7 @@ class Search:
         bar = self.options.bar
         with target.open_session() as session:
             a, b = session.load(before), session.load(after)
-            found = measure_on(
-                session, target.plan, a, b, min_speedup=bar.min_speedup,
-                confidence=bar.confidence, rule=rule, floor_ns=target.floor_ns,
-            )  # fmt: skip
+            found = measure_on(session, target.plan, a, b, bar, rule, target.floor_ns)
             timing = session.timing
         hashes = keep_images(self.space.folder, target.number, before, after)
         launches = target.family.of_code(work.original, best.built)
@@ -402,20 +373,20 @@ class Search:
                 number=target.number, kernel=target.name, symbol=target.symbol, rule=rule,
                 speedup=found.gate.speedup, min_speedup=bar.min_speedup,
                 confidence=bar.confidence, floor_ns=target.floor_ns, timing=timing,
-                samples_ns=Samples.taken(found), file=str(work.path), source=digest(best.source),
+                samples_ns=taken(found), file=str(work.path), source=digest(best.source),
                 places=(str(work.original.program.parent), str(best.built.program.parent)),
                 before=hashes[0], after=hashes[1], capture=hashes[2],
                 launches=[kept_launch(each.folder) for each in launches],
-                compared=1 + sum(each.grown is None for each in target.family.compared()),
+                compared=target.family.launches_compared,
             )
         )  # fmt: skip
         return found
 
     def _together(
         self, builder: Builder, changed: Mapping[Path, Best], before: Before
-    ) -> Built | None:
-        """The program with everything that was accepted, which is what a user gets; None, and
-        nothing is accepted any more, where it is not what its parts promised."""
+    ) -> WholeTime | None:
+        """How long the program takes with everything that was accepted, which is what a user gets;
+        None, and nothing is accepted any more, where it is not what its parts promised."""
         if not changed:
             return None
         self.tell("the result as a whole")
@@ -425,12 +396,17 @@ class Search:
             if len(changed) > 1:
                 texts = {path: best.source for path, best in changed.items()}
                 built = builder.build_all(texts, self.space.builds / "final")
-                reason = _other_code(built, [best.built for best in changed.values()], self.claims)
+                reason = _other_code(built, changed, self.claims)
             reason = reason or self._output_differs(built.program, before)
+            if reason is None:
+                after = self._whole(built.program)
+                reason = after.worse_than(before.time)
+                if reason is None:
+                    return after
         except BuildFailed as error:
             reason = f"it does not build: {error.reason}"
-        if reason is None:
-            return built
+        except BadInput as error:
+            reason = error.message
         self._note(f"dropped, all changes together: {reason}")
         self.claims = []
         self.outcomes = [
@@ -458,12 +434,12 @@ class Search:
         self,
         started: str,
         profile: ProfileDocument,
-        texts: Mapping[Path, str],
-        bests: Mapping[Path, Best],
+        changed: Mapping[Path, Best],
         before: Before | None,
-        final: Built | None,
+        final: WholeTime | None,
     ) -> OptimizeDocument:
-        changed = bests if final is not None else {}
+        texts = self.program.sources
+        changed = changed if final is not None else {}
         patch = "".join(make_patch(p, texts[p], b.source) for p, b in sorted(changed.items()))
         patch = limits(o.launches.holds for o in self.outcomes if o.launches) + patch
         won = [o for o in self.outcomes if o.accepted and o.speedup is not None]
@@ -471,8 +447,8 @@ class Search:
         first = top or (self.outcomes[0] if self.outcomes else None)
         whole = None
         if before is not None and final is not None:
-            was, after = before.time, self._whole(final.program)
-            whole = EndToEnd(baseline_ms=was.ms, final_ms=after.ms, speedup=was.ms / after.ms)
+            was = before.time.ms
+            whole = EndToEnd(baseline_ms=was, final_ms=final.ms, speedup=was / final.ms)
         claim = {
             "accepted": bool(changed),
             "speedup": top.speedup if top else 1.0,
@@ -495,7 +471,7 @@ class Search:
             patch=patch,
             device=device,
             timing="modelled" if device.kind == "virtual" else "measured",
-            program=str(self.options.program),
+            program=str(self.program.path),
             source=", ".join(str(path) for path in texts),
             kernels=self.outcomes,
             end_to_end=whole,
@@ -525,11 +501,13 @@ def _provenance(profile: ProfileDocument, started: str) -> Provenance:
     )
 
 
-def _other_code(built: Built, parts: Sequence[Built], claims: Sequence[Claim]) -> str | None:
-    """A kernel whose code in the whole is not the one that was measured."""
+def _other_code(built: Built, changed: Mapping[Path, Best], claims: Sequence[Claim]) -> str | None:
+    """A kernel whose code in the whole is not the one that was measured, with its file alone
+    changed."""
     for claim in claims:
-        whole = instructions(built.kernel(claim.symbol).code)
-        if not any(whole == instructions(part.kernel(claim.symbol).code) for part in parts):
+        part = changed[Path(claim.file)].built
+        whole, measured = (instructions(b.kernel(claim.symbol).code) for b in (built, part))
+        if whole != measured:
             return f"the code of {claim.kernel} is not the one that was measured"
     return None
 

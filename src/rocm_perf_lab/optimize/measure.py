@@ -55,6 +55,14 @@ class Timed(Protocol):
 
 
 @dataclass(frozen=True)
+class Bar:
+    """What a speed-up must exceed, and how surely."""
+
+    min_speedup: float
+    confidence: float
+
+
+@dataclass(frozen=True)
 class Measured:
     gate: GateResult
     a_ns: tuple[float, ...]
@@ -73,14 +81,7 @@ class Measured:
 
 
 def measure(
-    session: Timed,
-    a: int,
-    b: int,
-    *,
-    min_speedup: float,
-    confidence: float,
-    rule: str | None,
-    floor_ns: float = 0.0,
+    session: Timed, a: int, b: int, bar: Bar, rule: str | None, floor_ns: float = 0.0
 ) -> Measured:
     """A and B interleaved until the gate decides; then once more with cold caches, where B may
     not lose what it won."""
@@ -88,11 +89,11 @@ def measure(
     if session.timing == "modelled":
         # No noise, but caches remember: A B B A, so that both follow both.
         a_ns, b_ns = _pairs(session, a, b, 2)
-        judged = modelled_gate(median(a_ns), median(b_ns), error_of(rule), min_speedup)
+        judged = modelled_gate(median(a_ns), median(b_ns), error_of(rule), bar.min_speedup)
         found = Measured(judged, tuple(a_ns), tuple(b_ns))
     else:
         judged, a_ns, b_ns = gate_until_decided(
-            lambda count: _pairs(session, a, b, count), min_speedup, confidence
+            lambda count: _pairs(session, a, b, count), bar.min_speedup, bar.confidence
         )
         found = Measured(judged, tuple(a_ns), tuple(b_ns))
     if judged.verdict != "faster":

@@ -22,6 +22,7 @@ class Left:
     seen: tuple[Seen, ...]  # of every buffer that may be written; empty: too much to keep
     digest: str  # of the bytes that were written
     written_bytes: int
+    changed_bytes: int  # of them, those that differ from what was there
     share: float  # of what is always written on the captured inputs
     finite: bool  # some floating-point result is, or there is none
     all_finite: bool
@@ -33,11 +34,14 @@ def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Lef
     free = [b for b in subject.layout.buffers if not b.const]
     seen = session.look([(b.address, b.size) for b in free], ORIGINAL)
     digest = hashlib.blake2b(digest_size=16)
-    total = due = kept = numbers = finite = nan = strange = 0
+    total = moved = due = kept = numbers = finite = nan = strange = 0
     for buffer, each in zip(free, seen, strict=True):
         mask = each.got != each.initial
-        changed, good, _ = _floats(buffer, each, mask)
+        moved += int(mask.sum())
+        changed, good, bad = _floats(buffer, each, mask)
         strange += changed - good
+        if inputs.sizes:  # of fewer elements: what is not written this time holds poison
+            numbers, finite, nan = numbers + changed, finite + good, nan + bad
         for offset, size in subject.written.get(buffer.address, ()):
             part = slice(offset, offset + size)
             due += size
@@ -47,14 +51,16 @@ def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Lef
         total += int(mask.sum())
         digest.update(np.packbits(mask).tobytes())
         digest.update(each.got[mask].tobytes())
-        some, good, bad = _floats(buffer, each, mask)
-        numbers, finite, nan = numbers + some, finite + good, nan + bad
+        if not inputs.sizes:
+            some, good, bad = _floats(buffer, each, mask)
+            numbers, finite, nan = numbers + some, finite + good, nan + bad
     small = sum(b.size for b in free) <= MAX_KEPT_BYTES
     share = 1 - kept / due if due else 1.0
     return Left(
         tuple(seen) if small else (),
         digest.hexdigest(),
         total,
+        moved,
         share,
         finite=not numbers or finite > 0,
         all_finite=not strange,

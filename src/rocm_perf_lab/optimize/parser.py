@@ -9,28 +9,22 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-import json
-import os
-import select
-import subprocess
-import tempfile
-import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import scratch
 from rocm_perf_lab.collect.process import python
+from rocm_perf_lab.collect.worker import GuardedWorker, NoAnswer, WorkerDied
 from rocm_perf_lab.errors import BadInput, MissingTool
 from rocm_perf_lab.optimize import confine
 from rocm_perf_lab.optimize.libclang import Side
-from rocm_perf_lab.optimize.sandbox import Kind, Limits, Sandbox, available, end_tree
+from rocm_perf_lab.optimize.sandbox import Kind, Limits, Sandbox, available
 from rocm_perf_lab.optimize.tree_view import View
 
 # Of one proposal, on one side. HIP's headers take some 200 MB and a second.
 MEMORY_BYTES, CPU_S, WALL_S = 3 << 29, 10, 120.0
 _ANSWER_S = 2 * WALL_S + 60  # the file's own headers are read first, once
-_MOST_BYTES = 256 << 20  # of an answer
 
 
 @dataclass(frozen=True)
@@ -56,10 +50,9 @@ class Unparsed(Exception):
 class Parser:
     """A process that parses, started when it is needed, and again if it had to be ended."""
 
-    def __init__(self, box: Sandbox) -> None:
-        self._box = box
-        self._running: subprocess.Popen[bytes] | None = None
-        self._errors: Any = None
+    def __init__(self, box: Sandbox, log: Path) -> None:
+        self._box, self._log = box, log
+        self._running: GuardedWorker | None = None
         self._before: dict[Request, View] = {}
 
     def before(self, asked: Request) -> View:
@@ -76,11 +69,9 @@ class Parser:
         return self._before[asked]
 
     def view(self, asked: Request, source: str) -> View:
-        process = self._running or self._start()
         bounds = {"memory_bytes": MEMORY_BYTES, "cpu_s": CPU_S, "wall_s": WALL_S}
-        words = json.dumps({**asdict(asked), "proposed": source, **bounds}).encode("ascii") + b"\n"
         try:
-            answer = json.loads(self._answer(process, words))
+            answer = self._answer({**asdict(asked), "proposed": source, **bounds})
             reason = str(answer["unparsed"]) if "unparsed" in answer else None
             missing = answer.get("missing")
             found = View.of(answer["view"]) if reason is None and missing is None else None
@@ -93,57 +84,40 @@ class Parser:
             raise Unparsed(f"the parser {reason}")
         return found
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+    def _answer(self, message: object) -> Any:
+        self._running = self._running or self._start()
+        try:
+            return self._running.ask(message, _ANSWER_S)
+        except NoAnswer:
+            self.end()
+            raise Unparsed(f"the parser was stopped: no answer after {_ANSWER_S:g} s") from None
+        except WorkerDied:
+            raise self._died(self._running) from None
+
+    def _start(self) -> GuardedWorker:
         place = self._box.place
-        words = self._box.wrap(python("rocm_perf_lab.optimize.parser_worker"), place)
-        self._running = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=self._box.environment(),
+        words = python("rocm_perf_lab.optimize.parser_worker")
+        return GuardedWorker(
+            lambda into, out: self._box.wrap([*words, str(into), str(out)], place),
+            self._log,
+            self._box.environment(),
+            alone=True,
             cwd=place,
-            start_new_session=True,
         )
-        return self._running
 
-    def _answer(self, process: subprocess.Popen[bytes], words: bytes) -> bytes:
-        assert process.stdin is not None and process.stdout is not None
-        deadline = time.monotonic() + _ANSWER_S
-        found = bytearray()
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(words)
-            process.stdin.flush()
-        while not found.endswith(b"\n"):
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
-                self.end()
-                raise Unparsed(f"the parser was stopped: no answer after {_ANSWER_S:g} s")
-            part = os.read(process.stdout.fileno(), 1 << 20)
-            found += part
-            if not part or len(found) > _MOST_BYTES:
-                raise self._died(process)
-        return bytes(found)
-
-    def _died(self, process: subprocess.Popen[bytes]) -> Unparsed:
-        end_tree(process)
-        self._errors.seek(0)
-        said = self._errors.read()[-300:].decode("utf-8", "replace").strip()
-        code = process.returncode
-        self.end()
-        if code == confine.EXIT_CANNOT_CONFINE:
+    def _died(self, worker: GuardedWorker) -> Unparsed:
+        how = worker.ended()
+        self._running = None
+        if isinstance(how, Exception):
+            return Unparsed(f"the parser could not be started: {how}")
+        said = self._log.read_bytes()[-300:].decode("utf-8", "replace").strip()
+        if how.exit_code == confine.EXIT_CANNOT_CONFINE:
             raise MissingTool(f"the sandbox does not work here: {said}")
-        return Unparsed(f"the parser died ({said.splitlines()[-1] if said else code})")
+        return Unparsed(f"the parser died ({said.splitlines()[-1] if said else how.exit_code})")
 
     def end(self) -> None:
-        if self._running is None:
-            return
-        end_tree(self._running)
-        if self._running.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._running.stdin.close()
-        self._errors.close()
+        if self._running is not None:
+            self._running.end()
         self._running = None
 
 
@@ -157,9 +131,10 @@ def parser_in(box: Sandbox | None, path: Path) -> Parser:
 @functools.lru_cache(maxsize=4)
 def _parser(kind: Kind, readable: tuple[Path, ...]) -> Parser:
     kept = contextlib.ExitStack()
-    work = kept.enter_context(scratch.folder("rocm-perf-parser-"))
+    work, said = (kept.enter_context(scratch.folder("rocm-perf-parser-")) for _ in range(2))
     atexit.register(kept.close)
     # As long as the run: each text has its own limits.
-    parser = Parser(Sandbox(kind, work, readable, replace(Limits(), wall_s=24 * 3600.0)))
+    box = Sandbox(kind, work, readable, replace(Limits(), wall_s=24 * 3600.0))
+    parser = Parser(box, said / "errors.txt")
     atexit.register(parser.end)
     return parser

@@ -1,4 +1,4 @@
-"""`python -m rocm_perf_lab.optimize.parser_worker`: parses for `parser.py`, a line in, a line out.
+"""The process that parses for `parser.py`: a message in, an answer out (`collect/worker_line.py`).
 
 It reads what a file includes once; each text is then parsed in a process forked from this one, with
 limits of its own. So no text can harm what is said of the next, and none waits for the headers.
@@ -18,18 +18,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab.collect.worker_line import Line
 from rocm_perf_lab.errors import MissingTool, PerfLabError
 from rocm_perf_lab.optimize import libclang, tree_view
 
 _READING = "does not read it"
 
 
-def main() -> int:
-    for line in sys.stdin.buffer:
-        answer = _answer(json.loads(line))
-        sys.stdout.buffer.write(json.dumps(answer).encode("ascii") + b"\n")
-        sys.stdout.buffer.flush()
-    return 0
+def main() -> None:
+    line = Line(*map(int, sys.argv[1:]))
+    while (asked := line.read()) is not None:
+        line.write(_answer(asked))
 
 
 def _answer(asked: Mapping[str, Any]) -> Any:
@@ -104,7 +103,3 @@ def _collected(child: int, reader: int, asked: Mapping[str, Any]) -> Any:
         how = signal.Signals(-code).name if code < 0 else f"code {code}"
         most = asked["memory_bytes"] >> 20
         return {"unparsed": f"died of it ({how}; it may use {most} MiB)"}
-
-
-if __name__ == "__main__":
-    sys.exit(main())

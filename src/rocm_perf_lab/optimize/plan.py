@@ -7,6 +7,7 @@ the plan says so and the kernel is left alone: nothing checked is not a pass.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,8 @@ from rocm_perf_lab.optimize.written import find_written
 from rocm_perf_lab.replay.session import ORIGINAL
 
 LEAST_FURTHER_SETS = 3
-MAX_COLUMNS, MAX_SCALARS = 16, 8  # tried one by one
+MAX_COLUMNS, MAX_SCALARS = 16, 16  # tried one by one
+MOST_ALONE = 6  # of them, those that are next to nothing by themselves
 # Sets of a launch beside the main one: as captured, poisoned, one other; one of captured values and
 # others, where there is one; and those on which its own arguments may decide.
 BRIEF = 3
@@ -34,7 +36,8 @@ ORDER = "what the original leaves depends on the order of its workgroups and wav
 # What becomes of the modes of integers where they fail together, step by step.
 _CALMER: tuple[Mapping[draws.Mode, draws.Mode], ...] = (
     {},
-    {"any": "wider"},
+    {"any": "fourfold"},
+    {"fourfold": "wider"},
     {"wider": "drawn"},
     {"drawn": "shuffled", "ascending": "kept"},
     {"shuffled": "kept"},
@@ -123,7 +126,7 @@ class _Maker:
         subject = replace(subject, written=written.spans, outputs=written.outputs)
         orders: tuple[int, ...] = ()
         remarks: tuple[str, ...] = ()
-        subject = self._tamed(replace(subject, modes=self._modes(subject, bold=not brief)))
+        subject = self._tamed(self._with_modes(subject, bold=not brief))
         every = self._sets(subject)
         if brief:
             part = [s for s in every if s.share < 1]
@@ -132,6 +135,7 @@ class _Maker:
         else:
             sets = [*self._usable(subject, every)]
             sets += self._grids(subject)
+            sets += self._infinities(subject)
             sets += self._usable(subject, self._sizes(subject))
             remarks = self._kept(subject)
         if ordered:
@@ -169,7 +173,10 @@ class _Maker:
         if inputs.floats == draws.EXTREMES and not left.all_finite:
             return "something overflows"
         # Infinities that come of infinities are the same in any order of a sum; not those that come
-        # of large numbers.
+        # of large numbers. What becomes of one alone is wanted, whatever it is.
+        if inputs.floats == draws.ONE_INFINITY:
+            self.left[inputs.name] = left
+            return None
         if left.all_nan if inputs.floats == draws.MANY_SPECIAL else not left.finite:
             return "every result is infinite or not a number"
         if not inputs.sizes and left.share < ENOUGH:
@@ -203,23 +210,34 @@ class _Maker:
 
     # ---- integers
 
-    def _modes(self, subject: Subject, bold: bool) -> dict[Place, draws.Mode]:
+    def _with_modes(self, subject: Subject, bold: bool) -> Subject:
         """For each column of integers the boldest change that the original stands alone."""
         found: dict[Place, draws.Mode] = {}
+        padded: set[Place] = set()
         capture = self.trial(0).session.capture
         columns = list(input_sets.integer_columns(capture, subject))[:MAX_COLUMNS]
+        most = max((b.count for b in subject.layout.buffers), default=0)
+
+        def stands(alone: Subject, mode: str, brisk: bool) -> bool:
+            inputs = InputSet(f"integers {mode}", integers=True, poison=POISON)
+            return self._stands(alone, inputs, brisk) is None
+
         for buffer, leaf, data in columns:
             place = (buffer.address, leaf.offset)
             found[place] = "kept"
-            for mode in draws.modes(data, leaf.type, leaf.boolean):
+            for mode in draws.modes(data, leaf.type, leaf.boolean, most):
                 if mode in draws.BOLD and not bold:
                     continue
-                inputs = InputSet(f"integers {mode}", integers=True, poison=POISON)
                 alone = replace(subject, modes={place: mode})
-                if self._stands(alone, inputs, brisk=mode in draws.BOLD) is None:
+                if stands(alone, mode, mode in draws.BOLD):
                     found[place] = mode
                     break
-        return found
+            mode = found[place]
+            if bold and mode in ("fourfold", "wider", "drawn") and not leaf.boolean:
+                alone = replace(subject, modes={place: mode}, padded=frozenset({place}))
+                if stands(alone, f"{mode}, padded", brisk=True):
+                    padded.add(place)
+        return replace(subject, modes=found, padded=frozenset(padded))
 
     def _kept(self, subject: Subject) -> tuple[str, ...]:
         places = {place[0] for place, mode in subject.modes.items() if mode == "kept"}
@@ -230,17 +248,17 @@ class _Maker:
     def _tamed(self, subject: Subject) -> Subject:
         """Integers drawn together may still lead two workgroups to one place, or one nowhere: then
         they go less far, are shuffled, or stay."""
-        for calmer in _CALMER:
+        for number, calmer in enumerate((_CALMER[0], *_CALMER)):
             found = {place: calmer.get(mode, mode) for place, mode in subject.modes.items()}
-            if calmer and found == subject.modes:
+            if number == 1 and subject.padded:
+                subject = replace(subject, padded=frozenset())
+            elif number and found == subject.modes:
                 continue
             subject = replace(subject, modes=found)
             drawn = next((s for s in self._sets(subject) if s.integers), None)
             if drawn is None:
                 return subject
-            if self._stands(subject, drawn) is None and not self._differs_in_order(
-                INTERLEAVINGS[0], subject, drawn
-            ):
+            if self._holds(subject, drawn):
                 return subject
         return subject
 
@@ -254,8 +272,14 @@ class _Maker:
         self.run_s = first.run_s = ran.wall_s
         written = find_written(first, subject.layout.buffers)
         subject = replace(subject, written=written.spans, outputs=written.outputs)
+        subject = self._with_modes(subject, bold=True)
         good: list[tuple[int, bytes]] = []
         sets: list[InputSet] = []
+        if any(mode in draws.BOLD for mode in subject.modes.values()):
+            inputs = InputSet("integers beyond the captured", integers=True, poison=POISON)
+            if self._holds(subject, inputs):
+                sets.append(inputs)
+        sets += [s for s in input_sets.of_more_dimensions(capture) if self._holds(subject, s)]
         for scalar in [s for s in subject.layout.scalars if not s.type.floating][:MAX_SCALARS]:
             for choice in input_sets.larger_arguments(capture, scalar, most):
                 if found := self._more(subject, most, f"argument at {choice[0]} larger", [choice]):
@@ -274,11 +298,14 @@ class _Maker:
         inputs = replace(self._of_size(subject, name, chosen), poison=POISON)
         grid = input_sets.more_workgroups(self.trial(0).session.capture, most)
         for each in (replace(inputs, grid=grid), inputs):
-            if self._stands(subject, each) is None and not self._differs_in_order(
-                INTERLEAVINGS[0], subject, each
-            ):
+            if self._holds(subject, each) and self.left[each.name].changed_bytes:
                 return each
         return None
+
+    def _holds(self, subject: Subject, inputs: InputSet) -> bool:
+        """Whether the original stands a set, and leaves the same in another order."""
+        stood = self._stands(subject, inputs) is None
+        return stood and not self._differs_in_order(INTERLEAVINGS[0], subject, inputs)
 
     # ---- grids
 
@@ -293,11 +320,22 @@ class _Maker:
                 found.append(inputs)
         return found
 
+    # ---- infinities
+
+    def _infinities(self, subject: Subject) -> list[InputSet]:
+        """One of them all: where every result depends on every input, more than one leaves nothing
+        but NaNs."""
+        every = input_sets.of_one_infinity(self.trial(0).session.capture, subject)
+        chosen = list(itertools.islice(every, MAX_COLUMNS))
+        return [s for s in chosen if self._stands(subject, s, brisk=True) is None]
+
     # ---- sizes
 
     def _sizes(self, subject: Subject) -> list[InputSet]:
-        """All whole numbers among the arguments smaller at once; one by one where that fails."""
+        """All whole numbers among the arguments smaller at once, one by one where that fails; and
+        each alone by what it stands, or those that are equal could stand for one another."""
         options: dict[str, list[tuple[int, bytes]]] = {}
+        alone: dict[int, InputSet] = {}
         whole = [s for s in subject.layout.scalars if not s.type.floating]
         for scalar in whole[:MAX_SCALARS]:
             choices = input_sets.integer_arguments(self.trial(0).session.capture, scalar)
@@ -305,6 +343,8 @@ class _Maker:
                 inputs = self._of_size(subject, "sizes", [choice])
                 if self._stands(subject, inputs) is None:
                     options.setdefault(name, []).append(choice)
+                    one = f"{name}, argument at {choice[0]}"
+                    alone.setdefault(choice[0], replace(inputs, name=one))
         found: list[InputSet] = []
         for name, together in options.items():
             inputs = self._of_size(subject, name, together)
@@ -315,8 +355,10 @@ class _Maker:
             if not whole_set or (name in draws.ALONE and len(together) > 1):
                 found += [
                     self._of_size(subject, f"{name}, argument at {at}", [(at, data)])
-                    for at, data in together[:3]
+                    for at, data in together[:MOST_ALONE]
                 ]
+        told = {each.arguments for each in found}
+        found += [each for each in alone.values() if each.arguments not in told]
         # Where there are one or three only, their kind is all that matters.
         strange = [
             self._of_size(subject, f"{s.name}, {draw}", s.arguments, draw)
@@ -331,7 +373,7 @@ class _Maker:
         subject: Subject,
         name: str,
         changes: Sequence[tuple[int, bytes]],
-        draw: str = "another seed",
+        draw: str = input_sets.ANOTHER_SEED,
     ) -> InputSet:
         # The session, and its capture with it, is another one after the original failed in it.
         return input_sets.of_size(self.trial(0).session.capture, subject, name, changes, draw)

@@ -21,31 +21,37 @@ class Wanted:
     base_url: str | None = None
 
 
-def make_proposer(
-    wanted: Wanted, tell: Callable[[str], None], budget_s: float, record: Path | None = None
-) -> Proposer:
-    """`record`: where an exchange with a model is kept."""
-    if wanted.name == "rules":
-        from rocm_perf_lab.optimize.rules import RulesProposer
-
-        return RulesProposer()
+def find_proposer(
+    wanted: Wanted, tell: Callable[[str], None], budget_s: float
+) -> Callable[[Path], Proposer]:
+    """A wrong name ends here, before there is a run. The proposer is made once the run has a
+    folder, in which exchanges with a model are kept."""
     if wanted.name == "llm":
         from rocm_perf_lab.optimize.llm.endpoint import endpoint
         from rocm_perf_lab.optimize.llm.proposer import LlmProposer
 
         chosen = endpoint(wanted.model, wanted.base_url)
-        return LlmProposer(chosen, record=record, tell=tell, budget_s=budget_s)
-    if wanted.name.startswith(REPLAY):
+        return lambda record: LlmProposer(chosen, record=record, tell=tell, budget_s=budget_s)
+    made = _without_record(wanted.name, tell, budget_s)
+    return lambda _: made
+
+
+def _without_record(name: str, tell: Callable[[str], None], budget_s: float) -> Proposer:
+    if name == "rules":
+        from rocm_perf_lab.optimize.rules import RulesProposer
+
+        return RulesProposer()
+    if name.startswith(REPLAY):
         from rocm_perf_lab.optimize.llm.proposer import LlmProposer
 
-        return LlmProposer.replaying(Path(wanted.name.removeprefix(REPLAY)), tell, budget_s)
-    if wanted.name.startswith(COMMAND):
+        return LlmProposer.replaying(Path(name.removeprefix(REPLAY)), tell, budget_s)
+    if name.startswith(COMMAND):
         from rocm_perf_lab.optimize.command_proposer import CommandProposer
 
-        return CommandProposer(wanted.name.removeprefix(COMMAND), tell)
+        return CommandProposer(name.removeprefix(COMMAND), tell)
     found = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
-    if wanted.name in found:
-        made: Proposer = found[wanted.name].load()()
+    if name in found:
+        made: Proposer = found[name].load()()
         return made
     known = ", ".join(["rules", "llm", "command:PROGRAM", "replay:FOLDER", *sorted(found)])
-    raise UsageError(f"no such proposer: {wanted.name}", hint=f"there are {known}")
+    raise UsageError(f"no such proposer: {name}", hint=f"there are {known}")

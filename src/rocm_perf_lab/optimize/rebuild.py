@@ -21,9 +21,9 @@ from rocm_perf_lab.codeobject.loaded import compiler, loaded, unit_like
 from rocm_perf_lab.device.host_library import prepare
 from rocm_perf_lab.errors import BadInput, MissingTool
 from rocm_perf_lab.optimize.build import OUTPUT, SOURCE, Builder, BuildFailed, Recipe
-from rocm_perf_lab.optimize.claims import Claim
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.optimize.story import Start
+from rocm_perf_lab.schema.verification import Claim
 
 OWN = ("-m", "rocm_perf_lab", "hipcc")
 COMPILERS = ("hipcc", "amdclang++", "clang++")

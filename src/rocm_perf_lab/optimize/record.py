@@ -32,17 +32,14 @@ def _coverage(target: Target) -> LaunchCoverage:
     family = target.family
     return LaunchCoverage(
         recorded=family.seen.launches,
-        compared=1 + len(family.compared()),
+        compared=family.launches_compared,
         not_compared=family.not_compared(),
         holds=family.limit(),
     )
 
 
 def told(outcome: Outcome) -> PromptAttempt:
-    return PromptAttempt(
-        title=outcome.proposal.title, stage=outcome.stage, accepted=outcome.accepted,
-        reason=outcome.reason, diff=outcome.diff,
-    )  # fmt: skip
+    return PromptAttempt.of(outcome, title=outcome.proposal.title)
 
 
 def measured_before(known: Mapping[str, Any]) -> measure.Measured | None:

@@ -14,21 +14,20 @@ import json
 import os
 import pwd
 import re
-import selectors
 import shutil
 import signal
 import stat
 import subprocess
 import sys
 import sysconfig
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import rocm_perf_lab
-from rocm_perf_lab import beneath
+from rocm_perf_lab import beneath, scratch
+from rocm_perf_lab.collect import process
 from rocm_perf_lab.device.toolchain import cache_dir, find_toolchain, runtime_library_dir
 from rocm_perf_lab.errors import MissingTool, Refused
 from rocm_perf_lab.optimize import confine, system_calls
@@ -64,7 +63,6 @@ _PARTS = ("bin", "lib", "lib64", "libexec", "include", "llvm")  # of an installa
 _SOURCES = frozenset(
     ".c .cc .cpp .cxx .c++ .cu .hip .h .hh .hpp .hxx .cuh .inc .inl .ipp .tpp .def".split()
 )
-_LOOK_S = 0.05
 UNBOUNDED = "root's processes are only counted from outside, no control group can be made"
 
 
@@ -194,14 +192,33 @@ class Sandbox:
         """Run to the end or to a limit. Raises MissingTool if it could not be confined."""
         place = cwd or self.work
         words = self.wrap(command, place)
-        with task_group(self.limits.tasks) as group:
+        allowed_s = self.limits.wall_s if wall_s is None else min(wall_s, self.limits.wall_s)
+        with (
+            task_group(self.limits.tasks) as group,
+            scratch.folder("rocm-perf-output-") as folder,
+        ):
             if group is not None:
                 words = group.joined(words)
             elif os.geteuid() == 0 and where(0) is not None:
                 raise MissingTool("no control group could be made for the sandbox this time")
-            environment = self.environment(extra)
-            disk = DiskUse(self.work, self.limits.disk_bytes)
-            ended = _watch(words, environment, self.limits, wall_s, place, disk, group)
+            watch = _Watch(
+                self.limits, folder / "output", DiskUse(self.work, self.limits.disk_bytes), group
+            )
+            done = process.run(
+                words, watch.output, self.environment(extra), allowed_s, alone=True, cwd=place,
+                log_bytes=self.limits.output_bytes + 1, object_to=watch,
+            )  # fmt: skip
+            limit = done.objection or watch.printed_too_much()
+            data = watch.output.read_bytes()[: self.limits.output_bytes]
+        if done.exit_code is None and limit is None:
+            limit = f"it was still running after {allowed_s:g} s"
+        code = done.exit_code
+        ended = Ended(
+            None if limit is not None or code is None else code if code >= 0 else 128 - code,
+            data.decode("utf-8", "replace"),
+            done.wall_ms / 1e3,
+            limit,
+        )
         if ended.exit_code == confine.EXIT_CANNOT_CONFINE and self.kind != "none":
             raise MissingTool(f"the sandbox does not work here: {ended.output.strip()[:300]}")
         return ended
@@ -322,80 +339,36 @@ def processes_bounded() -> bool:
 # ---- the watch
 
 
-def _watch(
-    words: Sequence[str],
-    environment: Mapping[str, str],
-    limits: Limits,
-    wall_s: float | None,
-    cwd: Path,
-    disk: DiskUse,
-    group: TaskGroup | None = None,
-) -> Ended:
-    allowed_s = limits.wall_s if wall_s is None else min(wall_s, limits.wall_s)
-    started = time.monotonic()
-    process = subprocess.Popen(
-        list(words),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=dict(environment),
-        cwd=cwd,
-        start_new_session=True,
-    )
-    output, reason = bytearray(), None
-    try:
-        for data in _pieces(process):
-            output += data
-            if time.monotonic() - started > allowed_s:
-                reason = f"it was still running after {allowed_s:g} s"
-            elif len(output) > limits.output_bytes:
-                reason = f"it printed more than {limits.output_bytes >> 10} KiB"
-            elif not data:
-                reason = _too_large(process.pid, limits, group, disk)
-            if reason:
-                break
-    finally:
-        end_tree(process)
-    wall = time.monotonic() - started
-    text = bytes(output[: limits.output_bytes]).decode("utf-8", "replace")
-    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
-    return Ended(None if reason else code, text, wall, reason)
+@dataclass(frozen=True)
+class _Watch:
+    """What there is to say against a program while it runs."""
 
+    limits: Limits
+    output: Path
+    disk: DiskUse
+    group: TaskGroup | None
 
-def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
-    """Output as it comes, and an empty piece at every look in between, until the program ends."""
-    assert process.stdout is not None
-    descriptor = process.stdout.fileno()
-    looked, reading = time.monotonic(), True
-    with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        while process.poll() is None:
-            if not reading:
-                time.sleep(_LOOK_S)  # it closed its output and lives on
-            elif selector.select(_LOOK_S):
-                data = os.read(descriptor, 1 << 16)
-                reading = bool(data)
-                yield data
-            if time.monotonic() - looked > _LOOK_S:
-                yield b""
-                looked = time.monotonic()
-        while selector.select(0) and (data := os.read(descriptor, 1 << 16)):
-            yield data
+    def printed_too_much(self) -> str | None:
+        if self.output.stat().st_size <= self.limits.output_bytes:
+            return None
+        return f"it printed more than {self.limits.output_bytes >> 10} KiB"
 
-
-def _too_large(root: int, limits: Limits, group: TaskGroup | None, disk: DiskUse) -> str | None:
-    pids = descendants(root)
-    if len(pids) > limits.processes or (group is not None and group.refused()):
-        return f"it started more than {limits.processes} processes"
-    page, memory = os.sysconf("SC_PAGE_SIZE"), 0
-    for pid in pids:
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            memory += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
-    if memory > limits.memory_bytes:
-        return f"it used more than {limits.memory_bytes >> 20} MiB of memory"
-    if disk.exceeded(pids):
-        return f"it wrote more than {limits.disk_bytes >> 20} MiB to disk"
-    return None
+    def __call__(self, root: int) -> str | None:
+        if printed := self.printed_too_much():
+            return printed
+        limits, pids = self.limits, descendants(root)
+        # The first is not the program's own doing.
+        if len(pids) - 1 > limits.processes or (self.group is not None and self.group.refused()):
+            return f"it started more than {limits.processes} processes"
+        page, memory = os.sysconf("SC_PAGE_SIZE"), 0
+        for pid in pids:
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                memory += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
+        if memory > limits.memory_bytes:
+            return f"it used more than {limits.memory_bytes >> 20} MiB of memory"
+        if self.disk.exceeded(pids):
+            return f"it wrote more than {limits.disk_bytes >> 20} MiB to disk"
+        return None
 
 
 def descendants(root: int) -> list[int]:
@@ -413,15 +386,3 @@ def descendants(root: int) -> list[int]:
         found += below
         queue += below
     return found
-
-
-def end_tree(process: subprocess.Popen[bytes]) -> None:
-    """From the top: the first process of a namespace takes all others with it."""
-    for pid in descendants(process.pid):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()

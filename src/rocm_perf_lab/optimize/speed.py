@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rocm_perf_lab.optimize.agreement import enter
-from rocm_perf_lab.optimize.measure import Measured, measure
+from rocm_perf_lab.optimize.measure import Bar, Measured, measure
 from rocm_perf_lab.optimize.plan import Plan
 from rocm_perf_lab.replay.session import ReplaySession
 
@@ -20,9 +20,7 @@ def measure_on(
     plan: Plan,
     a: int,
     b: int,
-    *,
-    min_speedup: float,
-    confidence: float,
+    bar: Bar,
     rule: str | None,
     floor_ns: float = 0.0,
 ) -> Measured:
@@ -30,11 +28,8 @@ def measure_on(
     found: list[tuple[str, Measured]] = []
     for inputs in plan.timed:
         enter(session, plan.subject, inputs)
-        each = measure(
-            session, a, b, min_speedup=min_speedup, confidence=confidence, rule=rule,
-            # What a drawn set makes it write is not known.
-            floor_ns=0.0 if inputs.drawn else floor_ns,
-        )  # fmt: skip
+        # What a drawn set makes it write is not known.
+        each = measure(session, a, b, bar, rule, 0.0 if inputs.drawn else floor_ns)
         if inputs.drawn:
             reason = f"on other inputs ({inputs.name}): {each.gate.reason}"
             each = replace(each, gate=replace(each.gate, reason=reason))

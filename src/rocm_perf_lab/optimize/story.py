@@ -10,14 +10,14 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from rocm_perf_lab.errors import BadInput
-from rocm_perf_lab.optimize.claims import Claim, Samples, Timing
+from rocm_perf_lab.optimize.claims import judged
 from rocm_perf_lab.optimize.ledger import Entry
+from rocm_perf_lab.optimize.measure import Bar
 from rocm_perf_lab.optimize.patch import patched
 from rocm_perf_lab.schema.common import Model
+from rocm_perf_lab.schema.verification import Claim, Samples, Sha256, Timing
 from rocm_perf_lab.statistics import GateResult
 
-Sha256 = str
-SHA256 = Field(pattern=r"^[0-9a-f]{64}$")
 _CLOSE = 1e-9  # relative: the same sums in the same order
 
 
@@ -44,8 +44,8 @@ class _Gate(_Part):
 
 class Tried(_Part):
     symbol: str
-    base: str = SHA256
-    source: str = SHA256
+    base: Sha256
+    source: Sha256
     stage: str
     decision: Literal["accepted", "refused"]
     rule: str | None
@@ -60,8 +60,8 @@ class Tried(_Part):
 
 
 class _Pair(Model):
-    before: str = SHA256
-    after: str = SHA256
+    before: Sha256
+    after: Sha256
 
 
 class End(_Part):
@@ -144,7 +144,7 @@ def _judged(
     samples: Samples, timing: Timing, rule: str | None, start: Start, what: str
 ) -> GateResult:
     try:
-        return samples.judged(timing, rule, start.min_speedup, start.confidence)
+        return judged(samples, timing, rule, Bar(start.min_speedup, start.confidence))
     except ValueError as error:
         raise BadInput(f"{what}: its times make no sense: {error}") from None
 

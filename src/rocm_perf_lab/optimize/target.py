@@ -16,7 +16,6 @@ from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.optimize import result_check
 from rocm_perf_lab.optimize.build import Built
 from rocm_perf_lab.optimize.family import Family, make_family
-from rocm_perf_lab.optimize.grown import grow
 from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.measure import write_floor_ns
 from rocm_perf_lab.optimize.result_check import CheckResult, Plan
@@ -31,6 +30,7 @@ from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 REPLAY_LIMIT_S = 600.0
 LEAST_SCORE = 0.02  # of the critical path: a kernel with less cannot matter to the whole
 EXCHANGE, REPLAY = "exchange", "replay"  # folders in the work folder
+LEFTOVER = (0xFF, 0x3C, 0x7F)  # by the seed: a NaN or -1, a small number, a large one
 NO_LARGER = "sizes larger than the program's are not tried: {}"
 Tell = Callable[[str], None]
 
@@ -99,6 +99,9 @@ class _Confined:
             "ROCM_PERF_VIRTUAL_TIMING": "emulation",
             "ROCM_PERF_VIRTUAL_THREADS": "1",
             "ROCM_PERF_VIRTUAL_WAVES": str(self.interleaving),
+            # What no wave wrote, in LDS, scratch and registers: never nought, and not the same in
+            # every order.
+            "ROCM_PERF_VIRTUAL_LEFTOVER": str(LEFTOVER[self.interleaving % len(LEFTOVER)]),
         }
         return self.box.environment({**extra, **chosen})
 
@@ -174,13 +177,12 @@ def make_target(
     with capture:
         dispatch, totals = capture.dispatch, capture.manifest.totals
         static, main = _static_lds(capture), launch_of(capture)
-        grown = _grown(capture, folder.with_name(f"{folder.name}-larger"))
 
     def opens(path: Path) -> Callable[[int], ReplaySession]:
         seeing = replace(box, readable=(*box.readable, path.resolve()))
         return lambda seed: open_confined(path, device, seeing, seed)
 
-    family = make_family(original, main, recorded, options, beside, opens, tell, debug, grown)
+    family = make_family(original, folder, main, recorded, options, beside, opens, tell, debug)
     seeing = replace(box, readable=(*box.readable, folder.resolve()))
     tell(f"trying inputs on {name}")
     return Target(
@@ -209,12 +211,6 @@ def _reopened(folder: Path, tell: Tell) -> Capture | None:
     except PerfLabError:
         shutil.rmtree(folder)
         return None
-
-
-def _grown(capture: Capture, folder: Path) -> Path | str:
-    if folder.exists():
-        shutil.rmtree(folder)  # of a run that was interrupted, perhaps while it was written
-    return grow(capture, folder) or folder
 
 
 def _static_lds(capture: Capture) -> int:

@@ -8,25 +8,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import get_args
 
 from rocm_perf_lab import scratch
-from rocm_perf_lab.codeobject.kernels import read_code_object
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize import ledger as ledger_file
 from rocm_perf_lab.optimize.attempt import finite
 from rocm_perf_lab.optimize.bundle import is_bundle, members, unpacked
 from rocm_perf_lab.optimize.claims import (
     Checked,
-    Claim,
     capture_of,
     check_claim,
     launch_folders,
     read_images,
 )
-from rocm_perf_lab.optimize.claims import Verdict as ClaimVerdict
 from rocm_perf_lab.optimize.family import Compared, comparisons, larger_sizes
-from rocm_perf_lab.optimize.grown import grow
 from rocm_perf_lab.optimize.kernel_source import base_name
 from rocm_perf_lab.optimize.rebuild import rebuild
 from rocm_perf_lab.optimize.sandbox import Sandbox, confined
@@ -36,9 +32,16 @@ from rocm_perf_lab.optimize.workspace import LEDGER, digest, newest_ledger
 from rocm_perf_lab.replay.format import open_capture
 from rocm_perf_lab.replay.launches import Launch, launch_of
 from rocm_perf_lab.replay.session import ReplaySession
+from rocm_perf_lab.schema.verification import (
+    CheckedClaim,
+    Claim,
+    ClaimVerdict,
+    Timing,
+    Verdict,
+    VerificationDocument,
+)
 
 Tell = Callable[[str], None]
-Verdict = Literal[ClaimVerdict, "unbroken"]
 NOTHING = "nothing was accepted; nothing is claimed"
 ALONE = "a ledger alone: code, results and speed need its bundle or its folder"
 NOT_COMPILED = "whether the sources compile to this code cannot be checked here"
@@ -73,7 +76,7 @@ class Verified:
     reason: str
     entries: int
     head: str
-    timing: Literal["measured", "modelled"] | None
+    timing: Timing | None
     device: str | None
     checked: tuple[Checked, ...] = ()
 
@@ -91,26 +94,22 @@ class Verified:
         found.append(f"{self.verdict}{where}{note}" if self.checked else self.reason)
         return found
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "entries": self.entries,
-            "ledger_head": self.head,
-            "timing": self.timing,
-            "device": self.device,
-            "claims": [
-                {
-                    **each.claim.model_dump(mode="json"),
-                    "verdict": each.verdict,
-                    "reason": each.reason,
-                    "speedup_here": each.speedup,
-                    "compared_again": list(each.again),
-                    "confidence_interval": finite(each.gate.interval) if each.gate else None,
-                }
+    def document(self) -> VerificationDocument:
+        return VerificationDocument.of(
+            self,
+            ledger_head=self.head,
+            claims=[
+                CheckedClaim.of(
+                    each.claim,
+                    verdict=each.verdict,
+                    reason=each.reason,
+                    speedup_here=each.speedup,
+                    compared_again=each.again,
+                    confidence_interval=finite(each.gate.interval) if each.gate else None,
+                )
                 for each in self.checked
             ],
-        }
+        )
 
 
 def _repeated(checked: Checked) -> str:
@@ -211,8 +210,8 @@ def _further(
     room: Path,
     tell: Tell,
 ) -> list[Compared]:
-    """The launches beside the main one, and the main one with larger sizes where that can be, for
-    which a capture is written to `room`: nothing confined can write there."""
+    """The launches beside the main one, and one of every instance with larger sizes where that can
+    be, for which captures are written to `room`: nothing confined can write there."""
 
     def opens(path: Path) -> Callable[[int], ReplaySession]:
         seeing = replace(box, readable=(*box.readable, path))
@@ -220,14 +219,10 @@ def _further(
 
     found = comparisons(launches, main, opens, tell)
     grown = room.resolve() / capture.name
-    with open_capture(capture, tell=tell) as opened:
-        code = read_code_object(opened.kernel_hsaco())
-        why_not = grow(opened, grown)
-    kernel = next(k for k in code.kernels if k.name == main.symbol)
-    if why_not is None:
-        seen = [each.launch for each in found]
-        found.append(larger_sizes(grown, main, seen, kernel, opens))
-    return found
+    grown.mkdir()
+    seen = [each.launch for each in found]
+    larger, _ = larger_sizes(capture, main, found, seen, grown, opens, tell)
+    return [*found, *larger]
 
 
 def _nothing_else(folder: Path, story: Story) -> None:

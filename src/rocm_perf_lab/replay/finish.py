@@ -124,15 +124,11 @@ def _metadata(code: CodeObject | None, symbol: str) -> Kernel | None:
 def _arguments(kernel: Kernel | None, kernarg: bytes) -> list[KernelArgument]:
     found = kernel.arguments if kernel else ()
     return [
-        KernelArgument(
-            name=a.name,
-            offset=a.offset,
-            size=a.size,
-            kind=a.kind,
+        KernelArgument.of(
+            a,
             type=a.type or None,
             address_space=a.address_space or None,
             access=a.access or None,
-            hidden=a.hidden,
             value_hex=kernarg[a.offset : a.offset + a.size].hex()
             if a.offset + a.size <= len(kernarg)
             else None,

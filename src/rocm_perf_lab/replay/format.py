@@ -52,13 +52,12 @@ PIECE = 4 << 20
 T = TypeVar("T", bound=BaseModel)
 
 
-def newest_capture(root: Path | None = None) -> Path:
+def newest_capture() -> Path:
     """The capture that the last `rocm-perf capture` here made."""
-    root = root or Path(ROOT)
-    found = root / LATEST
+    found = Path(ROOT, LATEST)
     if not (found / MANIFEST).is_file():
         raise BadInput(
-            f"there is no capture under {root}",
+            f"there is no capture under {ROOT}",
             hint="make one with `rocm-perf capture`, or name a capture's folder",
         )
     return found

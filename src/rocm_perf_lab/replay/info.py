@@ -19,28 +19,23 @@ _CODES = {"f64": "<d", "f32": "<f", "f16": "<e", "i8": "<b", "u8": "<B", "i16": 
 def info(path: Path | None) -> ReplayInfoDocument:
     with open_capture(find_capture(path)) as capture:
         dispatch, manifest = capture.dispatch, capture.manifest
-        return ReplayInfoDocument(
+        return ReplayInfoDocument.of(
+            dispatch,
             provenance=provenance_of([capture], None),
             capture=str(capture.folder),
             complete=manifest.complete,
             reasons=manifest.reasons,
             kernel=dispatch.kernel.demangled,
             symbol=dispatch.kernel.symbol,
-            isa=dispatch.isa,
             captured_on=manifest.device.name,
-            grid=dispatch.grid,
-            workgroup=dispatch.workgroup,
-            group_segment_size=dispatch.group_segment_size,
-            private_segment_size=dispatch.private_segment_size,
             arguments=[
                 _argument(capture, argument, kind)
                 for argument, kind in argument_table.typed(dispatch)
             ],
             regions=[
-                RegionInfo(
+                RegionInfo.of(
+                    region,
                     base=f"{region.base:#x}",
-                    size=region.size,
-                    kind=region.kind,
                     stored_bytes=sum(e.size for e in region.before if e.file is not None),
                     written_bytes=sum(e.size for e in region.after),
                 )
@@ -57,18 +52,9 @@ def info(path: Path | None) -> ReplayInfoDocument:
 
 def _argument(capture: Capture, argument: KernelArgument, kind: str | None) -> ArgumentInfo:
     region = None
-    value = show_value(argument, kind)
     if argument.kind == "global_buffer" and argument.value_hex:
         region = place(capture, int.from_bytes(bytes.fromhex(argument.value_hex)[:8], "little"))
-    return ArgumentInfo(
-        name=argument.name,
-        kind=argument.kind,
-        type=kind,
-        offset=argument.offset,
-        size=argument.size,
-        value=value,
-        region=region,
-    )
+    return ArgumentInfo.of(argument, type=kind, value=show_value(argument, kind), region=region)
 
 
 def show_value(argument: KernelArgument, kind: str | None) -> str:

@@ -259,9 +259,12 @@ class Machine:
         """For every build; None: the captured one."""
         dispatch = self.capture.dispatch
         if grid is not None:
-            dispatch = dispatch.model_copy(update={"grid": grid})
+            wide = max(axis + 1 for axis in range(3) if axis == 0 or grid[axis] > 1)
+            dimensions = max(dispatch.dimensions, wide)
+            dispatch = dispatch.model_copy(update={"grid": grid, "dimensions": dimensions})
         for build in self.builds:
             build.packet.grid[:] = dispatch.grid
+            build.packet.setup = dispatch.setup & ~3 | dispatch.dimensions
             for offset, data in hidden_arguments.of_grid(build.hidden, dispatch):
                 end = min(offset + len(data), len(build.kernarg.bytes))
                 build.kernarg.bytes[offset:end] = np.frombuffer(data, dtype=np.uint8)[

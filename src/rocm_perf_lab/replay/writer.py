@@ -47,44 +47,6 @@ def write_private(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def store(folder: Path, name: str, base: int, data: bytes, chunk: int = CHUNK) -> list[Extent]:
-    """Write the chunks of `data` that are not zeros to one new file; the extents that say where."""
-    extents: list[Extent] = []
-    kept = bytearray()
-    for offset in range(0, len(data), chunk):
-        part = data[offset : offset + chunk]
-        if part.count(0) == len(part):
-            extents.append(Extent(offset=base + offset, size=len(part), file=None))
-        else:
-            extents.append(Extent(offset=base + offset, size=len(part), file=name, at=len(kept)))
-            kept += part
-    if kept:
-        (folder / name).parent.mkdir(mode=0o700, exist_ok=True)
-        write_private(folder / name, bytes(kept))
-    return extents
-
-
-def changes(folder: Path, name: str, before: bytes, after: bytes) -> list[Extent]:
-    """The write set between two contents of the same length, stored in one new file."""
-    extents: list[Extent] = []
-    kept = bytearray()
-    at = 0
-    while at < len(before):
-        if before[at] == after[at]:
-            at += 1
-            continue
-        end = at
-        while end < len(before) and before[end] != after[end]:
-            end += 1
-        extents.append(Extent(offset=at, size=end - at, file=name, at=len(kept)))
-        kept += after[at:end]
-        at = end
-    if kept:
-        (folder / name).parent.mkdir(mode=0o700, exist_ok=True)
-        write_private(folder / name, bytes(kept))
-    return extents
-
-
 def compress(folder: Path, regions: Sequence[Region]) -> list[Region]:
     """Store the chunks of what was there before with zstd, each a frame that stands alone.
 

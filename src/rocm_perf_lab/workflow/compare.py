@@ -98,7 +98,9 @@ def compare_sides(
             host=None,
             device=b.info.device,
             rocm=None,
-            inputs=sorted({i.path: i for i in (*a.inputs, *b.inputs)}.values(), key=_path),
+            inputs=[
+                found for _, found in sorted({i.path: i for i in (*a.inputs, *b.inputs)}.items())
+            ],
         ),
         a=a.info,
         b=b.info,
@@ -275,17 +277,11 @@ def _kernel(a: Side, b: Side, name: str, time: Comparison | None) -> schema.Kern
 
 
 def _compared(c: Comparison) -> schema.Compared:
-    return schema.Compared(
-        verdict=c.verdict,
-        speedup=c.speedup,
-        speedup_interval=None
-        if c.interval is None
-        else (c.interval[0] or None, c.interval[1] if math.isfinite(c.interval[1]) else None),
-        pairs=c.pairs,
-        method=c.method,
-        modelled=c.modelled,
-        reason=c.reason,
-    )
+    interval = None
+    if c.interval is not None:
+        low, high = c.interval
+        interval = (low or None, high if math.isfinite(high) else None)
+    return schema.Compared.of(c, speedup_interval=interval)
 
 
 def _facts(kernel: KernelProfile) -> dict[str, float | str | None]:
@@ -363,7 +359,3 @@ def _gate(
             outcomes.append(("undecided", f"{k.kernel}: {changed.name} not known on one side"))
     outcome, reason = fail_on.worst(outcomes)
     return schema.GateOutcome(rule=rule.text, outcome=outcome, reason=reason)
-
-
-def _path(item: InputFile) -> str:
-    return item.path

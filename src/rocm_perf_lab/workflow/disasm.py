@@ -114,30 +114,20 @@ def _document(
         name=kernel.name,
         demangled=demangle(kernel.name),
         architecture=owner.architecture,
-        resources=schema.KernelResources(
+        resources=schema.KernelResources.of(
+            kernel,
             vgpr_per_thread=kernel.vgprs,
             agpr_per_thread=kernel.agprs,
             total_vgpr_per_thread=allocated(kernel),
             sgpr_per_wave=kernel.sgprs,
-            lds_bytes=kernel.lds_bytes,
-            scratch_bytes=kernel.scratch_bytes,
-            vgpr_spills=kernel.vgpr_spills,
-            sgpr_spills=kernel.sgpr_spills,
-            kernarg_bytes=kernel.kernarg_bytes,
             max_threads_per_block=kernel.max_threads,
-            wave_size=kernel.wave_size,
         ),
         occupancy=to_occupancy(occupancy_of(kernel, block, dynamic_lds)),
         occupancy_by_block=[
             to_occupancy(occupancy_of(kernel, threads, dynamic_lds))
             for threads in ([block] if block else usual_blocks(kernel))
         ],
-        arguments=[
-            schema.KernelArgument(
-                name=a.name, kind=a.kind, type=a.type, offset=a.offset, size=a.size
-            )
-            for a in kernel.arguments
-        ],
+        arguments=[schema.KernelArgument.of(a) for a in kernel.arguments],
         instructions=None if reason else [_instruction(i) for i in disassemble(owner, kernel)],
         instructions_reason=reason,
     )

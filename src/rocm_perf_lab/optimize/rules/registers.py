@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+import math
 import subprocess
 import sys
 from pathlib import Path
 
 from rocm_perf_lab import scratch
 from rocm_perf_lab.arch import load
-from rocm_perf_lab.arch.occupancy import occupancy
 from rocm_perf_lab.codeobject.kernels import Kernel, read_code_objects
 from rocm_perf_lab.errors import PerfLabError
+from rocm_perf_lab.optimize.code_guard import waves
 from rocm_perf_lab.optimize.kernel_source import base_name
 from rocm_perf_lab.optimize.proposal import Context
 
@@ -63,16 +64,5 @@ def keeps_occupancy(context: Context, source: str) -> bool:
     block = context.prompt.measurement.block or (0, 0, 0)
     if not all(block):
         return True
-    waves = [
-        occupancy(
-            gpu,
-            threads=block[0] * block[1] * block[2],
-            vgprs=kernel.vgprs,
-            agprs=kernel.agprs,
-            sgprs=kernel.sgprs,
-            lds_bytes=kernel.lds_bytes,
-            wave_size=kernel.wave_size,
-        ).waves_per_simd
-        for kernel in (before, after)
-    ]
-    return not waves[0] or waves[1] is None or waves[1] >= LEAST_SHARE * waves[0]
+    had, has = (waves(k, gpu, math.prod(block), 0).waves_per_simd for k in (before, after))
+    return not had or has is None or has >= LEAST_SHARE * had
