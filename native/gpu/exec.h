@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "isa.h"   // generated: InstClass, OpInfo, Arch
 #include "wave.h"
@@ -18,6 +19,10 @@ namespace gpu {
 struct Inst;
 // Runs one instruction; the next one to run, or nullptr when the wave must stop (Wave::stop).
 using ExecFn = const Inst* (*)(Wave&, const Inst*);
+
+// Host code for the instructions from one on: the next one to run, or nullptr when the wave must stop.
+// It begins nothing that would go past `until` executed instructions. (docs/translate.md)
+using BlockFn = const Inst* (*)(Wave&, const Inst*, uint64_t until);
 
 // A source is an address: relative to the Wave, or absolute (constants live in the program).
 struct Source {
@@ -36,6 +41,7 @@ struct Inst {
   ExecFn fn = nullptr;
   const Inst* next = nullptr;  // where execution goes on that is not a branch taken
   uint64_t pc = 0;
+  BlockFn block = nullptr;     // where this and what follows was translated
   uint16_t op = 0;          // index into the op table: name, operands, semantics
   uint8_t words = 1;        // 4-byte words of the encoding
   uint8_t cls = 0;          // InstClass
@@ -91,8 +97,14 @@ class Program {
   bool contains(uint64_t pc) const { return pc >= base_ && pc < end_; }
   // Whether nothing decoded so far names a register past these: those that do are checked one by one.
   bool within_registers(uint32_t vgprs, uint32_t agprs) const;
+  bool translated() const;  // any of it
   // Whether anything decoded so far reads a clock.
   bool reads_clock() const;
+  // All that is reached from pc by branches whose target is in the instruction, by address; nothing where
+  // one of them cannot be decoded.
+  std::vector<const Inst*> reachable(uint64_t pc);
+  // Waves that come to pc run this from now on. Safe from any thread.
+  void install(uint64_t pc, BlockFn block);
   Arch arch() const { return arch_; }
   uint64_t base() const { return base_; }
   uint64_t end() const { return end_; }

@@ -110,6 +110,12 @@ class Pool final : public ConstantRows {
 
 std::atomic<uint64_t> next_serial{0};
 
+// Whether the target is in the instruction.
+bool jumps(const Inst& i) {
+  return op_table[i.op].cls == InstClass::BRANCH &&
+         (i.format == uint8_t(Format::SOPP) || i.format == uint8_t(Format::SOPK));
+}
+
 }  // namespace
 
 struct Program::Storage {
@@ -120,6 +126,7 @@ struct Program::Storage {
   std::unique_ptr<std::atomic<uint8_t>[]> ready;  // everything reachable from here is decoded
   std::atomic<uint32_t> need{0};                  // the most of any Inst::need, by halves
   std::atomic<bool> reads_clock{false};
+  std::atomic<bool> translated{false};  // some of it
   ~Storage() { std::free(inst); }
 };
 
@@ -173,9 +180,7 @@ const Inst* Program::at(uint64_t pc) {
       if (!known) break;
       const OpInfo& op = op_table[i.op];
       if (op.cls == InstClass::SMEM_TIME) s.reads_clock.store(true, std::memory_order_relaxed);
-      const bool relative =
-          op.cls == InstClass::BRANCH && (i.format == uint8_t(Format::SOPP) || i.format == uint8_t(Format::SOPK));
-      if (relative) {
+      if (jumps(i)) {
         const int64_t target = int64_t(n) + 1 + i.imm;
         if (target < 0 || target > int64_t(s.slots)) i.fn = illegal;
         else work.push_back(size_t(target));
@@ -189,7 +194,37 @@ const Inst* Program::at(uint64_t pc) {
   return &s.inst[start];
 }
 
+std::vector<const Inst*> Program::reachable(uint64_t pc) {
+  const Inst* first = at(pc);
+  if (!first) return {};
+  Storage& s = *storage_;
+  std::vector<const Inst*> found, work{first};
+  std::vector<bool> seen(s.slots);
+  while (!work.empty()) {
+    const Inst* i = work.back();
+    work.pop_back();
+    for (; size_t(i - s.inst) < s.slots && !seen[size_t(i - s.inst)]; i = i->next) {
+      if (!i->fn || i->fn == illegal) return {};
+      seen[size_t(i - s.inst)] = true;
+      found.push_back(i);
+      if (jumps(*i)) work.push_back(i + 1 + i->imm);
+      if (op_table[i->op].flags & kOpNoFallThrough) break;
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void Program::install(uint64_t pc, BlockFn block) {
+  if (!contains(pc) || (pc & 3)) return;
+  Inst& first = storage_->inst[size_t(pc - base_) / 4];
+  __atomic_store_n(&first.block, block, __ATOMIC_RELEASE);
+  storage_->translated.store(true, std::memory_order_release);
+}
+
 bool Program::reads_clock() const { return storage_->reads_clock.load(std::memory_order_relaxed); }
+
+bool Program::translated() const { return storage_->translated.load(std::memory_order_acquire); }
 
 bool Program::within_registers(uint32_t vgprs, uint32_t agprs) const {
   const uint32_t need = storage_->need.load(std::memory_order_relaxed);
@@ -302,6 +337,25 @@ Stop loop(Wave& w, const Inst* i, uint64_t until, Observer* observer) {
   return Stop::Budget;
 }
 
+// What was translated runs as host code; between that, and where it gives up, instructions are interpreted.
+// A turn ends at the same instruction either way.
+Stop translated_loop(Wave& w, const Inst* i, uint64_t until) {
+  w.unchecked = true;
+  while (w.executed < until) {
+    if (const BlockFn block = __atomic_load_n(&i->block, __ATOMIC_ACQUIRE)) {
+      i = block(w, i, until);
+      if (!i) return w.stop;
+      if (w.executed >= until) break;
+    }
+    ++w.counts[i->cls];
+    ++w.executed;
+    i = i->fn(w, i);
+    if (!i) return w.stop;
+  }
+  w.pc = i->pc;
+  return Stop::Budget;
+}
+
 template <bool kObserved>
 Stop run(Wave& w, Program& program, uint64_t budget, Observer* observer) {
   w.program = &program;
@@ -321,8 +375,10 @@ Stop run(Wave& w, Program& program, uint64_t budget, Observer* observer) {
     }
     const bool moded = (w.mode & kModeMask) != kModeUsual;
     const bool checked = !program.within_registers(w.acc_offset, uint32_t(w.vgpr_count - w.acc_offset));
+    const bool host = !kObserved && !w.stops_at_waits && w.together < 2 && program.translated();
     stop = moded     ? loop<kObserved, true, true>(w, i, until, observer)
            : checked ? loop<kObserved, false, true>(w, i, until, observer)
+           : host    ? translated_loop(w, i, until)
                      : loop<kObserved, false, false>(w, i, until, observer);
   } while (stop == kRemode);
   w.access = nullptr;

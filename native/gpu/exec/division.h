@@ -1,8 +1,6 @@
 // What compilers divide with: v_div_scale, v_div_fmas, v_div_fixup.
 #pragma once
 
-#include <cmath>
-
 #include "floats.h"
 
 namespace gpu::GPU_EXEC_NS {
@@ -50,7 +48,7 @@ inline float div_fmas_f32(float a, float b, float c, bool scaled) {
   if (!scaled) return __builtin_fmaf(a, b, c);
   const double p = double(a) * double(b), s = p + double(c), t = s - p;
   const double lost = (p - (s - t)) + (double(c) - t);
-  return float(std::ldexp(to_odd(s, lost), exponent(c) > 127 ? 64 : -64));
+  return float(__builtin_ldexp(to_odd(s, lost), exponent(c) > 127 ? 64 : -64));
 }
 inline double div_fmas_f64(double a, double b, double c, bool scaled) {
   const double r = __builtin_fma(a, b, c);

@@ -77,11 +77,11 @@ inline float mix_to_f16(float a, float b, float c) {
 
 // Conversions saturate and send NaN to 0.
 inline i32 cvt_i32(float a) {
-  const i32 r = a >= 2147483648.0f ? INT32_MAX : a < -2147483648.0f ? INT32_MIN : i32(a == a ? a : 0.0f);
+  const i32 r = a >= 2147483648.0f ? kMostI32 : a < -2147483648.0f ? kLeastI32 : i32(a == a ? a : 0.0f);
   return r;
 }
 inline i32 cvt_i32(double a) {
-  return a >= 2147483647.0 ? INT32_MAX : a <= -2147483648.0 ? INT32_MIN : i32(a == a ? a : 0.0);
+  return a >= 2147483647.0 ? kMostI32 : a <= -2147483648.0 ? kLeastI32 : i32(a == a ? a : 0.0);
 }
 inline u32 cvt_u32(float a) {
   const float x = a > 0.0f ? a : 0.0f;

@@ -10,8 +10,8 @@ inline u32 umin(u32 a, u32 b) { return a < b ? a : b; }
 inline u32 umax(u32 a, u32 b) { return a > b ? a : b; }
 inline i32 imin(i32 a, i32 b) { return a < b ? a : b; }
 inline i32 imax(i32 a, i32 b) { return a > b ? a : b; }
-inline i32 sat_i32(i64 x) { return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : i32(x); }
-inline u32 sat_u32(u64 x) { return x > UINT32_MAX ? UINT32_MAX : u32(x); }
+inline i32 sat_i32(i64 x) { return x > kMostI32 ? kMostI32 : x < kLeastI32 ? kLeastI32 : i32(x); }
+inline u32 sat_u32(u64 x) { return x > kMostU32 ? kMostU32 : u32(x); }
 inline i32 sat_i16(i64 x) { return x > 32767 ? 32767 : x < -32768 ? -32768 : i32(x); }
 inline u32 clamp_i16(i32 x) { return u32(x > 32767 ? 32767 : x < -32768 ? -32768 : x) & 0xffffu; }
 inline i32 sext24(i32 a) { return i32(u32(a) << 8) >> 8; }
@@ -82,6 +82,22 @@ inline M ones(bool when) {
 template <class M>
 inline M choose(M when, M x, M y) {
   return (x & when) | (y & ~when);
+}
+
+// A sum with its carry, a difference with its borrow (a word of ones). Op::f has both in 33 bits; which of the
+// three it is, is all there is to know: in words they are quicker.
+struct Sum {
+  u32 value, carry;
+};
+template <class Op>
+inline constexpr bool kAdds = Op::f(1, 1, 0) == 2;
+template <class Op>
+inline Sum sum_of(u32 a, u32 b, u32 k) {
+  constexpr bool swapped = !kAdds<Op> && Op::f(0, 1, 0) == 1;
+  const u32 x = swapped ? b : a, y = swapped ? a : b;
+  const u32 s = kAdds<Op> ? x + y : x - y, r = kAdds<Op> ? s + k : s - k;
+  const u32 first = kAdds<Op> ? s < x : x < y, second = kAdds<Op> ? r < s : s < k;
+  return {r, u32(0) - (first | second)};
 }
 
 }  // namespace gpu::GPU_EXEC_NS

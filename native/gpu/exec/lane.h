@@ -1,12 +1,7 @@
 // One lane's view of a register row: the operand types of the ISA table, and loops over lanes
-// that compilers turn into vector code.
+// that compilers turn into vector code. This and what it takes need no other headers: a machine that
+// translates kernels may have none.
 #pragma once
-
-#include <cstdint>
-#include <cstring>
-#include <type_traits>
-
-#include "../exec.h"
 
 #ifndef GPU_EXEC_NS
 #error "compile with -DGPU_EXEC_NS=base or -DGPU_EXEC_NS=avx2"
@@ -27,14 +22,17 @@
 
 namespace gpu::GPU_EXEC_NS {
 
-using u8 = uint8_t;
-using u16 = uint16_t;
-using u32 = uint32_t;
-using u64 = uint64_t;
-using i8 = int8_t;
-using i16 = int16_t;
-using i32 = int32_t;
-using i64 = int64_t;
+using u8 = __UINT8_TYPE__;
+using u16 = __UINT16_TYPE__;
+using u32 = __UINT32_TYPE__;
+using u64 = __UINT64_TYPE__;
+using i8 = __INT8_TYPE__;
+using i16 = __INT16_TYPE__;
+using i32 = __INT32_TYPE__;
+using i64 = __INT64_TYPE__;
+
+inline constexpr u32 kMostU32 = ~u32(0);
+inline constexpr i32 kMostI32 = i32(kMostU32 >> 1), kLeastI32 = -kMostI32 - 1;
 
 inline float as_f32(u32 x) { return __builtin_bit_cast(float, x); }
 inline u32 as_u32(float x) { return __builtin_bit_cast(u32, x); }

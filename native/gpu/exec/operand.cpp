@@ -89,10 +89,9 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
   const u32* p = at(w, s);
   if ((s.neg | s.abs) && (mod == Mod::F32 || mod == Mod::F64) &&
       (s.kind == Source::Vector || s.kind == Source::Constant) && !is_dpp(i->format) && !is_sdwa(i->format)) {
-    const u32 clear = s.abs ? 0x80000000u : 0, flip = s.neg ? 0x80000000u : 0;
     const int top = mod == Mod::F64 ? 64 : 0;
     if (top) copy_row(room, p);
-    GPU_LANES room[top + l] = (p[top + l] & ~clear) ^ flip;
+    GPU_LANES room[top + l] = with_sign(p[top + l], 0x80000000u, s.neg, s.abs);
     return room;
   }
   if (s.kind == Source::Scalar) {
@@ -113,10 +112,8 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
     p = room;
   }
   if (is_sdwa(i->format) && k < 2 && s.sel < 6) {
-    // Up so that the field ends at the top, then down again with or without its sign.
-    const u32 down = s.sel < 4 ? 24 : 16, up = s.sel < 4 ? 24 - 8u * s.sel : 16 * (5u - s.sel);
-    if (s.neg_hi) GPU_LANES room[l] = u32(i32(p[l] << up) >> down);
-    else GPU_LANES room[l] = (p[l] << up) >> down;
+    if (s.neg_hi) GPU_LANES room[l] = sdwa_field(p[l], s.sel, true);
+    else GPU_LANES room[l] = sdwa_field(p[l], s.sel, false);
     p = room;
   }
   // The selects of VOP3P; v_pk_fmac_f16 has those of SDWA, or none, and its signs are a half's.
@@ -124,8 +121,7 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
   if (packed && (mod == Mod::Packed16 || mod == Mod::PackedF16)) {
     if (s.sel == 2 && !s.neg && !s.neg_hi) return p;
     const u32 flip = mod == Mod::PackedF16 ? (s.neg ? 0x8000u : 0u) | (s.neg_hi ? 0x80000000u : 0u) : 0u;
-    const int lo = s.sel & 1 ? 16 : 0, hi = s.sel & 2 ? 16 : 0;
-    GPU_LANES room[l] = (((p[l] >> lo) & 0xffffu) | ((p[l] >> hi) << 16)) ^ flip;
+    GPU_LANES room[l] = packed_halves(p[l], s.sel, flip);
     return room;
   }
   if (mod == Mod::PackedF32) {
@@ -139,12 +135,8 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
     }
     return room;
   }
-  if (mod == Mod::Mix) {  // sel bit 1: this source is f16, bit 0: its high half; neg_hi means abs
-    for (int l = 0; l < 64; ++l) {
-      float v = s.sel & 2 ? f16_to_f32((p[l] >> (s.sel & 1 ? 16 : 0)) & 0xffff) : as_f32(p[l]);
-      if (s.neg_hi) v = __builtin_fabsf(v);
-      room[l] = as_u32(s.neg ? -v : v);
-    }
+  if (mod == Mod::Mix) {  // neg_hi means abs
+    for (int l = 0; l < 64; ++l) room[l] = mixed(p[l], s.sel, s.neg, s.neg_hi);
     return room;
   }
   if (!is_sdwa(i->format) && (s.sel & 1)) {
@@ -153,11 +145,10 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
   }
   if (s.neg || s.abs) {
     const u32 sign = mod == Mod::F16 || mod == Mod::PackedF16 ? 0x8000u : 0x80000000u;
-    const u32 clear = s.abs ? sign : 0, flip = s.neg ? sign : 0;
     const int top = mod == Mod::F64 ? 64 : 0;
     if (rows == 2 && p != room) memcpy(room, p, 512);
     const u32* q = p == room || rows == 2 ? room : p;
-    GPU_LANES room[top + l] = (q[top + l] & ~clear) ^ flip;
+    GPU_LANES room[top + l] = with_sign(q[top + l], sign, s.neg, s.abs);
     p = room;
   }
   return p;
@@ -166,9 +157,6 @@ const u32* prepare(Wave& w, const Inst* i, int k, Mod mod, int rows, u32* room, 
 namespace {
 
 float omod_f32(float v, u32 omod) { return omod == 1 ? v * 2.0f : omod == 2 ? v * 4.0f : omod == 3 ? v * 0.5f : v; }
-float clamp_f32(float v, bool dx10) {
-  return v != v ? (dx10 ? 0.0f : v) : v < 0.0f ? 0.0f : v > 1.0f ? 1.0f : v == 0.0f ? 0.0f : v;
-}
 
 void modify(const Wave& w, const Inst* i, u32* out, Mod mod) {
   const bool dx10 = (w.mode >> 8) & 1;
@@ -184,7 +172,7 @@ void modify(const Wave& w, const Inst* i, u32* out, Mod mod) {
       }
       case Mod::PackedF32:
         for (int r = 0; r < 128; r += 64)
-          if (i->clamp) out[r + l] = as_u32(clamp_f32(as_f32(out[r + l]), dx10));
+          if (i->clamp) out[r + l] = clamped<Mod::F32>(out[r + l], dx10);
         break;
       case Mod::F16: {
         float v = omod_f32(f16_to_f32(out[l] & 0xffff), omod);
@@ -192,14 +180,12 @@ void modify(const Wave& w, const Inst* i, u32* out, Mod mod) {
         break;
       }
       case Mod::PackedF16:
-        if (i->clamp)
-          out[l] = pack16(f32_to_f16(clamp_f32(f16_to_f32(out[l] & 0xffff), dx10)),
-                          f32_to_f16(clamp_f32(f16_to_f32(out[l] >> 16), dx10)));
+        if (i->clamp) out[l] = clamped<Mod::PackedF16>(out[l], dx10);
         break;
       case Mod::F64: {
         double v = t_f64::get(out, l);
         v = omod == 1 ? v * 2.0 : omod == 2 ? v * 4.0 : omod == 3 ? v * 0.5 : v;
-        if (i->clamp) v = v != v ? (dx10 ? 0.0 : v) : v <= 0.0 ? 0.0 : v > 1.0 ? 1.0 : v;
+        if (i->clamp) v = clamp_f64(v, dx10);
         t_f64::put(out, l, v);
         break;
       }
@@ -216,28 +202,17 @@ void finish(Wave& w, const Inst* i, u32* out, Mod mod, int rows, u64 mask) {
     if (i->clamp || i->omod) modify(w, i, out, mod);
     const OpInfo& op = op_table[i->op];
     if (is_sdwa(i->format) && i->dst_sel != 6) {
-      const u32 bits = i->dst_sel < 4 ? 8 : 16, shift = i->dst_sel < 4 ? 8 * i->dst_sel : 16 * (i->dst_sel - 4u);
-      const u32 field = ((1u << bits) - 1) << shift;
-      for (int l = 0; l < 64; ++l) {
-        u32 v = (out[l] << shift) & field;
-        if (i->dst_unused == 2) v |= dst[l] & ~field;
-        else if (i->dst_unused == 1) {
-          const u32 up = 32 - bits - shift;
-          v = u32(i32(v << up) >> up);
-        }
-        out[l] = v;
-      }
+      for (int l = 0; l < 64; ++l) out[l] = sdwa_placed(out[l], dst[l], i->dst_sel, i->dst_unused);
     } else if (op.dst_half == DstHalf::Opsel || op.dst_half == DstHalf::Word) {
       const bool high = i->op_sel & 8;
-      for (int l = 0; l < 64; ++l)
-        out[l] = high ? (dst[l] & 0xffffu) | (out[l] << 16) : (dst[l] & 0xffff0000u) | (out[l] & 0xffffu);
+      for (int l = 0; l < 64; ++l) out[l] = high ? high_half(out[l], dst[l]) : low_half(out[l], dst[l]);
     } else if (op.dst_half == DstHalf::Byte) {
       const u32 shift = 8 * ((i->op_sel >> 2) & 3);
-      for (int l = 0; l < 64; ++l) out[l] = (dst[l] & ~(255u << shift)) | ((out[l] & 255u) << shift);
+      for (int l = 0; l < 64; ++l) out[l] = one_byte(out[l], dst[l], shift);
     } else if (op.dst_half == DstHalf::Low) {
-      for (int l = 0; l < 64; ++l) out[l] = (dst[l] & 0xffff0000u) | (out[l] & 0xffffu);
+      for (int l = 0; l < 64; ++l) out[l] = low_half(out[l], dst[l]);
     } else if (op.dst_half == DstHalf::High) {
-      for (int l = 0; l < 64; ++l) out[l] = (dst[l] & 0xffffu) | (out[l] << 16);
+      for (int l = 0; l < 64; ++l) out[l] = high_half(out[l], dst[l]);
     }
   }
   for (int r = 0; r < rows; ++r) blend(w, dst + 64 * r, out + 64 * r, mask);

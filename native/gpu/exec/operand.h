@@ -5,8 +5,14 @@
 #include <immintrin.h>
 #endif
 
+#include <cstring>
+#include <type_traits>
+
+#include "../exec.h"
 #include "division.h"
+#include "modifiers.h"
 #include "packed.h"
+#include "scalars.h"
 #include "transcendentals.h"
 
 namespace gpu::GPU_EXEC_NS {
@@ -93,24 +99,6 @@ inline void pick_lanes(const u32* data, const u32* from, u32* out) {
 inline u64 scalar_pair(const Wave& w, const Source& s) {
   const u32* p = at(w, s);
   return s.kind == Source::Constant ? p[0] | (u64(p[64]) << 32) : p[0] | (u64(p[1]) << 32);
-}
-inline void write_pair(Wave& w, u32 code, u64 value) {
-  w.sgpr[code] = u32(value);
-  w.sgpr[code + 1] = u32(value >> 32);
-}
-
-// vccz, execz, scc and the apertures have no storage of their own.
-inline u64 special(const Wave& w, u32 code) {
-  switch (code) {
-    case 235: return w.shared_aperture;
-    case 236: return w.shared_aperture + 0xffffffffull;
-    case 237: return w.private_aperture;
-    case 238: return w.private_aperture + 0xffffffffull;
-    case 251: return w.vcc == 0;
-    case 252: return w.exec == 0;
-    case 253: return w.scc;
-    default: return 0;
-  }
 }
 
 // Room for the sources of one instruction once they must be computed.

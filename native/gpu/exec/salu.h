@@ -15,16 +15,6 @@ inline V read_scalar(const Wave& w, const Source& s) {
     return V(p[0]);
   }
 }
-template <class V>
-inline V read_dst(const Wave& w, u32 code) {
-  if constexpr (sizeof(V) == 8) return V(w.sgpr[code] | (u64(w.sgpr[code + 1]) << 32));
-  else return V(w.sgpr[code]);
-}
-template <class V>
-inline void write_scalar(Wave& w, u32 code, V v) {
-  w.sgpr[code] = u32(v);
-  if constexpr (sizeof(V) == 8) w.sgpr[code + 1] = u32(u64(v) >> 32);
-}
 
 inline const Inst* stop(Wave& w, Stop why, u64 pc) {
   w.stop = why;

@@ -1,8 +1,6 @@
 // Floats of 8 bits and bfloat16.
 #pragma once
 
-#include <cmath>
-
 #include "lane.h"
 
 namespace gpu::GPU_EXEC_NS {
@@ -24,9 +22,9 @@ inline u32 f32_to_f8(float f) {
   if ((x & 0x7fffffffu) >= 0x7f800000u) return 0x80;  // NaN, and infinity has no code
   const double a = __builtin_fabs(double(f));
   int e = 0;
-  (void)std::frexp(a, &e);
+  (void)__builtin_frexp(a, &e);
   int power = e - 1 < 1 - bias ? 1 - bias : e - 1;  // exponent of the target's leading bit
-  double q = std::rint(std::ldexp(a, kMantissa - power));
+  double q = __builtin_rint(__builtin_ldexp(a, kMantissa - power));
   if (q >= double(2 << kMantissa)) q *= 0.5, ++power;
   const u32 code =
       q < double(1 << kMantissa) ? u32(q) : (u32(power + bias) << kMantissa) + (u32(q) - (1u << kMantissa));

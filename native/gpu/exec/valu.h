@@ -140,11 +140,8 @@ inline void write_carry(Wave& w, const Inst* i, const u32* carry, u64 mask) {
   write_pair(w, i->sdst, collect(carry) & mask);
 }
 
-// Op::f returns 33 bits: the result and the carry or borrow. Which of the three sums it is, is all
-// there is to know: in words they are quicker.
 template <class Op, bool kIn>
 GPU_INLINE const Inst* carry(Wave& w, const Inst* i) {
-  constexpr bool add = Op::f(1, 1, 0) == 2, swapped = !add && Op::f(0, 1, 0) == 1;
   Buffers room;
   u64 mask = w.exec;
   const u32* a = source(w, i, 0, Mod::Int, 1, room.src[0], mask);
@@ -152,15 +149,13 @@ GPU_INLINE const Inst* carry(Wave& w, const Inst* i) {
   alignas(64) u32 in[64], out[64], flag[64];
   if constexpr (kIn) expand(scalar_pair(w, i->src[2]), in);
   GPU_LANES {
-    const u32 x = swapped ? b[l] : a[l], y = swapped ? a[l] : b[l], k = kIn ? in[l] & 1u : 0u;
-    const u32 s = add ? x + y : x - y, r = add ? s + k : s - k;
-    const u32 first = add ? s < x : x < y, second = add ? r < s : s < k;
-    out[l] = r;
-    flag[l] = u32(0) - (first | second);
+    const Sum s = sum_of<Op>(a[l], b[l], kIn ? in[l] & 1u : 0u);
+    out[l] = s.value;
+    flag[l] = s.carry;
   }
   if (i->clamp) {
     for (int l = 0; l < 64; ++l)
-      if (flag[l]) out[l] = add ? ~0u : 0u;
+      if (flag[l]) out[l] = kAdds<Op> ? ~0u : 0u;
   }
   write_carry(w, i, flag, mask);
   if (i->simple) blend(w, row(w, i->dst), out, mask);

@@ -26,7 +26,7 @@ from rocm_perf_lab.virtual.isa.table import CODES, ENCODINGS, all_ops, vop3_code
 
 PARTS = 8
 # C++ lane type and modifier kind of an operand type.
-_LANE = {
+LANE = {
     "b32": ("t_u32", "F32"), "u32": ("t_u32", "F32"), "i32": ("t_i32", "F32"), "f32": ("t_f32", "F32"),
     "f32r": ("t_u32", "F32"), "f16r": ("t_u16", "F16"), "f64r": ("t_u64", "F64"),
     "b16": ("t_u16", "F16"), "u16": ("t_u16", "F16"), "i16": ("t_i16", "F16"), "f16": ("t_f16", "F16"),
@@ -61,7 +61,7 @@ def _fp_mode(op: Op) -> int:
     return 1 if types & {"f32", "f32x2", "mix"} else 0
 
 
-def _dst_half(op: Op) -> str:
+def dst_half(op: Op) -> str:
     for flag, value in (("dst16", "Word"), ("dst8", "Byte"), ("dstlo", "Low"), ("dsthi", "High")):
         if flag in op.flags:
             return value
@@ -175,7 +175,7 @@ def _tables() -> str:
         out += (
             f'  {{"{op.name}", Format::{op.encoding}, {op.code}, {arches}, {_operand(op.dst)}, '
             f"{{{', '.join(src)}}}, {WIDTH.get(op.dst, 0)}, {len(op.src)}, {' | '.join(flags) or '0'}, "
-            f"InstClass::{instruction_class(op)}, Unit::{unit(op)}, DstHalf::{_dst_half(op)}, {_fp_mode(op)}, {_memory_bytes(op)}, "
+            f"InstClass::{instruction_class(op)}, Unit::{unit(op)}, DstHalf::{dst_half(op)}, {_fp_mode(op)}, {_memory_bytes(op)}, "
             f"{matrix}, {'true' if op.modelled else 'false'}}},\n"
         )
     out += "};\n\nconst MatrixInfo matrix_table[] = {\n" + "".join(matrices) + "};\n\n"
@@ -202,13 +202,13 @@ def _tables() -> str:
     return out + "\n}  // namespace gpu\n"
 
 
-def _valu_struct(op: Op) -> str:
+def valu_struct(op: Op) -> str:
     sources = list(op.src) + (["OLD"] if "old" in op.flags else [])
     types = [op.dst if t == "OLD" else t for t in sources]
     if "f16" in op.name and op.name.startswith(("v_madmk", "v_madak")):
         types = ["f16" if t == "lit" else t for t in types]
     types = types[:3] + [""] * (3 - len(types))
-    lanes = [_LANE["" if op.dst == "mask" else op.dst], *(_LANE[t] for t in types)]
+    lanes = [LANE["" if op.dst == "mask" else op.dst], *(LANE[t] for t in types)]
     if not op.dst.startswith("f"):
         lanes[0] = (lanes[0][0], "Int")  # clamp on integers is the `sat` body, never [0, 1]
     if op.dst == "b16x2" or not op.dst:
@@ -235,7 +235,7 @@ def _valu_struct(op: Op) -> str:
     return text + "};\n"
 
 
-def _salu_function(op: Op) -> str:
+def salu_function(op: Op) -> str:
     lines = []
     types = [t for t in op.src if t in _C_TYPE]
     for k, (t, name) in enumerate(zip(types, "ab", strict=False)):
@@ -256,7 +256,7 @@ def _salu_function(op: Op) -> str:
     return "\n".join(lines)
 
 
-def _rmw_struct(op: Op) -> str:
+def rmw_struct(op: Op) -> str:
     c = _C_TYPE[op.params["element"]]
     two = "true" if len(op.src) == 2 or "cmpswap" in op.name else "false"
     return (
@@ -280,9 +280,9 @@ def _function(op: Op) -> tuple[str, str]:
     if kind == "salu":
         return "", ""
     if kind in ("valu", "cmp", "cmpx", "div_scale", "div_fmas"):
-        return _valu_struct(op), f"{kind}<{op.name}_>(w, i)"
+        return valu_struct(op), f"{kind}<{op.name}_>(w, i)"
     if kind in ("carry_out", "carry_in"):
-        return _valu_struct(
+        return valu_struct(
             op
         ), f"carry<{op.name}_, {'true' if kind == 'carry_in' else 'false'}>(w, i)"
     if kind == "branch":
@@ -293,13 +293,13 @@ def _function(op: Op) -> tuple[str, str]:
     if kind in ("load", "store", "load_lds"):
         return "", f"{kind}<{_ADDRESS[op.encoding]}, e_{p['element']}, {p['regs']}>(w, i)"
     if kind == "atomic":
-        return _rmw_struct(op), f"atomic<{_ADDRESS[op.encoding]}, {op.name}_>(w, i)"
+        return rmw_struct(op), f"atomic<{_ADDRESS[op.encoding]}, {op.name}_>(w, i)"
     if kind in ("ds_read", "ds_write"):
         return "", f"{kind}<e_{p['element']}, {p['regs']}>(w, i)"
     if kind in ("ds_read2", "ds_write2", "ds_xchg2"):
         return "", f"{kind}<{p['regs']}, {p['stride']}>(w, i)"
     if kind == "ds_rmw":
-        return _rmw_struct(op), f"ds_rmw<{op.name}_, {'true' if op.dst else 'false'}>(w, i)"
+        return rmw_struct(op), f"ds_rmw<{op.name}_, {'true' if op.dst else 'false'}>(w, i)"
     if kind == "ds_append":
         return "", f"ds_append_by(w, i, {'true' if p['sign'] == '+' else 'false'})"
     plain = {"sload": "scalar_load", "sstore": "scalar_store", "smfmac": "mfma"}
@@ -313,7 +313,7 @@ def _exec_parts() -> list[str]:
         part = n % PARTS
         signature = f"const Inst* op_{n}([[maybe_unused]] Wave& w, const Inst* i)"
         if op.kind == "salu":
-            text = f"{signature} {{  // {op.name}\n{_salu_function(op)}\n  return next(i);\n}}\n"
+            text = f"{signature} {{  // {op.name}\n{salu_function(op)}\n  return next(i);\n}}\n"
         else:
             definitions, call = _function(op)
             wrapped = f"namespace n{n} {{\n{definitions}}}\n" if definitions else ""
@@ -325,7 +325,7 @@ def _exec_parts() -> list[str]:
 
 def _exec_index() -> str:
     count = len(all_ops())
-    out = '#include "exec/lane.h"\n\nnamespace gpu::GPU_EXEC_NS {\n\n'
+    out = '#include "exec.h"\n\nnamespace gpu::GPU_EXEC_NS {\n\n'
     out += "".join(f"const Inst* op_{n}(Wave&, const Inst*);\n" for n in range(count))
     out += "extern const ExecFn exec_table[];\nconst ExecFn exec_table[] = {\n"
     out += "".join(f"  op_{n},\n" for n in range(count))

@@ -75,8 +75,8 @@ _SOP1 = """
 19 s_flbit_i32_b64 i32: b64 :: d = a ? __builtin_clzll(a) : -1
 20 s_flbit_i32 i32: i32 :: const u32 t = u32(a < 0 ? ~a : a); d = t ? __builtin_clz(t) : -1
 21 s_flbit_i32_i64 i32: i64 :: const u64 t = u64(a < 0 ? ~a : a); d = t ? __builtin_clzll(t) : -1
-22 s_sext_i32_i8 i32: i32 :: d = int8_t(a)
-23 s_sext_i32_i16 i32: i32 :: d = int16_t(a)
+22 s_sext_i32_i8 i32: i32 :: d = i8(a)
+23 s_sext_i32_i16 i32: i32 :: d = i16(a)
 24 s_bitset0_b32 b32: b32 :: d &= ~(1u << (a & 31)) :: old
 25 s_bitset0_b64 b64: b32 :: d &= ~(u64(1) << (a & 63)) :: old
 26 s_bitset1_b32 b32: b32 :: d |= 1u << (a & 31) :: old
