@@ -28,6 +28,7 @@ struct Dispatcher::Active {
       : launch(the_launch), recorder(told), seed(the_seed), resident_limit(most) {}
 
   const Launch& launch;
+  translate::Kernel* tier = nullptr;  // where it may be translated
   DispatchRecorder* const recorder;  // told of every workgroup, where set
   const uint64_t seed;               // of another interleaving of workgroups; 0: as they come
   // On one thread workgroups are begun in order and go on in turn, so that all that is measured of them is
@@ -169,6 +170,7 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
       group->observer = active.recorder ? active.recorder->begin(*group) : nullptr;
     }
     result = group->run(active.launch, limits_, memory_, active.cancelled);
+    tiers_.ran(active.tier, group->used);
     if (result != Result::Yielded) add(part, *group);
     if (result == Result::Finished && active.recorder) active.recorder->finished(*group);
   } while (starting && result == Result::Finished && span.begin < span.end);
@@ -346,6 +348,7 @@ DispatchResult Dispatcher::run_all(const Launch& launch, DispatchRecorder* recor
   // As many workgroups at once as the modelled device holds.
   const uint64_t most = uint64_t{launch.groups_per_cu} * device_.compute_units;
   Active active(launch, recorder, limits_.wave_order, most);
+  if (!recorder && tiers_.on()) active.tier = tiers_.kernel(*launch.program, launch.entry);
   std::unique_lock lock(mutex_);
   if (!active.one_thread) {
     if (threads_.empty())

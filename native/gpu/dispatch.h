@@ -8,6 +8,7 @@
 #include "durations.h"
 #include "model/dispatch_recorder.h"
 #include "repeats.h"
+#include "translate/tiers.h"
 #include "workgroup.h"
 
 namespace gpu {
@@ -46,6 +47,7 @@ class Dispatcher {
   DeviceState state_;
   Repeats repeats_;
   Durations durations_;
+  translate::Tiers tiers_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Active*> active_;

@@ -281,7 +281,8 @@ Stop WorkgroupContext::ask_host(Wave& wave, const Launch& launch) {
 
 WorkgroupContext::Result WorkgroupContext::run(const Launch& launch, const Limits& limits, const AddressSpace& memory,
                                                const std::atomic<bool>& cancelled) {
-  uint64_t used = 0, turns = 0;
+  uint64_t turns = 0;
+  used = 0;
   set_at_host(false);
   while (true) {
     bool progress = false, slept = false, asked = false;

@@ -71,6 +71,7 @@ struct WorkgroupContext {
   std::vector<State> states;
   std::vector<uint64_t> writes;  // stores done when the wave last passed a barrier
   std::vector<uint64_t> passed;  // the furthest barrier the wave has passed, as the pc after it
+  uint64_t used = 0;  // wave-instructions of the last run()
   uint64_t naps = 0;             // slices in which every wave slept
   uint32_t live = 0;
   bool at_host = false;          // yielded because a wave waits for an answer of the host

@@ -13,7 +13,7 @@ from typing import Literal
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.collect import rocprofv3
-from rocm_perf_lab.device import discover, toolchain
+from rocm_perf_lab.device import discover, toolchain, translation
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize import sandbox
 from rocm_perf_lab.schema.doctor import Check, DoctorDocument
@@ -37,6 +37,7 @@ def examine(environment: Mapping[str, str] = os.environ) -> DoctorDocument:
         _python(),
         _virtual(),
         _compiler(),
+        _translator(),
         _rocm(environment),
         _profiler(),
         _decoder(environment),
@@ -108,6 +109,17 @@ def _compiler() -> Check:
         return _check("compiler", "ok", f"{found.kind}: {found.version}", "building HIP programs")
     except PerfLabError as error:
         return _check("compiler", "missing", error.message, "building HIP programs", error.hint)
+
+
+def _translator() -> Check:
+    what = "running hot kernels of the virtual GPU as host code"
+    try:
+        reason = translation.why_not()
+    except PerfLabError as error:  # the virtual GPU itself is not there
+        return _check("translator", "missing", error.message, what, error.hint)
+    if reason is not None:
+        return _check("translator", "missing", f"kernels stay interpreted: {reason}", what)
+    return _check("translator", "ok", f"keeps its results in {translation.folder()}", what)
 
 
 def _rocm(environment: Mapping[str, str]) -> Check:

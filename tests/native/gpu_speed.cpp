@@ -66,6 +66,8 @@ int main(int count, char** words) {
     return at;
   };
   const uint64_t in = give(size_t{items} * 4, gpu::RangeKind::Vram), out = give(size_t{items} * 4, gpu::RangeKind::Vram);
+  auto* values_in = reinterpret_cast<uint32_t*>(in);  // floats from 0 to 2, integers of any size
+  for (uint32_t n = 0; n < items; ++n) values_in[n] = (n * 2654435761u) & 0x3fffffffu;
   const uint64_t arguments = give(4096, gpu::RangeKind::Kernarg);
   struct { uint64_t in, out; uint32_t rounds, block; } values{in, out, 64, kBlock};
   std::memcpy(reinterpret_cast<void*>(arguments), &values, sizeof values);
@@ -81,7 +83,11 @@ int main(int count, char** words) {
   const rocm_perf_profiler profiler{sizeof profiler, want, done, &detailed};
   if (models) hsa_rocm_perf_set_profiler(&profiler);
   uint64_t instructions = 0, launches = 0;
-  device->run(request);  // decodes
+  const gpu::DispatchResult first = device->run(request);  // decodes
+  // What the first launch left, and did: the same however it is run.
+  uint64_t left = 0;
+  for (uint32_t n = 0; n < items; ++n) left = (left ^ reinterpret_cast<uint32_t*>(out)[n]) * 0x9e3779b97f4a7c15u;
+  for (uint64_t count : first.counts) left = (left ^ count) * 0x9e3779b97f4a7c15u;
   start = Clock::now();
   const std::clock_t cpu_start = std::clock();  // of all threads: what a busy machine does not blur
   double passed = 0;
@@ -91,6 +97,6 @@ int main(int count, char** words) {
     instructions += result.wave_instructions;
   }
   const double cpu = double(std::clock() - cpu_start) / CLOCKS_PER_SEC;
-  std::printf("{\"kernel\": \"%s\", \"wave_instructions\": %llu, \"seconds\": %.4f, \"cpu_seconds\": %.4f, \"launches\": %llu, \"detailed\": %.4f, \"start_up_ms\": %.3f}\n", words[3],
-              static_cast<unsigned long long>(instructions), passed, cpu, static_cast<unsigned long long>(launches), detailed, start_up * 1000);
+  std::printf("{\"kernel\": \"%s\", \"wave_instructions\": %llu, \"seconds\": %.4f, \"cpu_seconds\": %.4f, \"launches\": %llu, \"detailed\": %.4f, \"start_up_ms\": %.3f, \"left\": \"%016llx\"}\n", words[3],
+              static_cast<unsigned long long>(instructions), passed, cpu, static_cast<unsigned long long>(launches), detailed, start_up * 1000, static_cast<unsigned long long>(left));
 }

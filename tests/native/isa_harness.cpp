@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "exec.h"
+#include "translate/blocks.h"
+#include "translate/request.h"
 
 #define API extern "C" __attribute__((visibility("default")))
 
@@ -98,3 +100,15 @@ API unsigned isa_disassemble(const char* isa, const void* code, size_t bytes, ch
   return rpl_disassemble(isa, code, bytes, 0, out, room);
 }
 API uint64_t isa_executed(Harness* h) { return h->wave->executed; }
+// What the translator is told of the code; its length, also where `room` is too little.
+API size_t isa_describe(Harness* h, char* out, size_t room) {
+  const std::string text = gpu::translate::describe(*h->program, h->program->base());
+  if (text.size() < room) std::memcpy(out, text.c_str(), text.size() + 1);
+  return text.size();
+}
+// Runs the translated code from now on; how many blocks there are.
+API size_t isa_install(Harness* h, const char* path) {
+  const auto library = gpu::translate::Library::open(path);
+  return library ? library->install(*h->program, h->program->base()) : 0;
+}
+API const uint64_t* isa_counts(Harness* h) { return h->wave->counts; }

@@ -147,7 +147,19 @@ def library() -> Any:
         ctypes.c_size_t,
         *[ctypes.c_uint32] * 4,
     ]
-    for name in ("isa_vgprs", "isa_sgprs", "isa_lds", "isa_scratch", "isa_mode", "isa_scc"):
+    lib.isa_describe.restype = lib.isa_install.restype = ctypes.c_size_t
+    lib.isa_describe.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+    lib.isa_install.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    views = (
+        "isa_vgprs",
+        "isa_sgprs",
+        "isa_lds",
+        "isa_scratch",
+        "isa_mode",
+        "isa_scc",
+        "isa_counts",
+    )
+    for name in views:
         getattr(lib, name).restype = ctypes.c_void_p
         getattr(lib, name).argtypes = [ctypes.c_void_p]
     lib.isa_free.argtypes = [ctypes.c_void_p]
@@ -256,6 +268,25 @@ class Machine:
         if getattr(self, "handle", None):
             self.lib.isa_free(self.handle)
 
+    def description(self) -> str:
+        """The code, as the translator is told of it."""
+        length = self.lib.isa_describe(self.handle, None, 0)
+        out = ctypes.create_string_buffer(length + 1)
+        self.lib.isa_describe(self.handle, out, length + 1)
+        return out.value.decode()
+
+    def install(self, library: Path) -> int:
+        """Translated code runs from now on, in so many blocks."""
+        return int(self.lib.isa_install(self.handle, str(library).encode()))
+
+    @property
+    def counts(self) -> list[int]:
+        """Instructions executed, by class."""
+        pointer = ctypes.cast(
+            self.lib.isa_counts(self.handle), ctypes.POINTER(ctypes.c_uint64 * 64)
+        )
+        return list(pointer.contents)
+
     def map(self, array: npt.NDArray[Any], writable: bool = True) -> int:
         """Make an array device memory; its address."""
         self._kept.append(array)
@@ -307,6 +338,10 @@ class Machine:
 
     def run(self, budget: int = 100_000) -> str:
         return STOPS[self.lib.isa_run(self.handle, budget)]
+
+    @property
+    def pc_offset(self) -> int:
+        return int(self.lib.isa_pc_offset(self.handle))
 
     def fault(self) -> dict[str, Any]:
         raw = (ctypes.c_uint64 * 6)()

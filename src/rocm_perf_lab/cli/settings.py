@@ -32,6 +32,9 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_REPRODUCIBLE": ("0 or 1", r"[01]?"),
     "ROCM_PERF_SHARED": ("a folder", None),
     "ROCM_PERF_TIMES": ("a file", None),
+    "ROCM_PERF_TRANSLATE_FOR": ("avx, avx2 or avx512", r"(avx|avx2|avx512)?"),
+    "ROCM_PERF_TRANSLATIONS": ("a folder", None),
+    "ROCM_PERF_TRANSLATOR": ("a command", None),
     "ROCM_PERF_TOOLCHAIN": ("rocm, clang, ziglang or a program", None),
     "ROCM_PERF_VIRTUAL_BARRIER": ("strict or hardware", r"(strict|hardware)?"),
     "ROCM_PERF_VIRTUAL_BOUNDS": ("strict, page or report", r"(strict|page|report)?"),
@@ -43,6 +46,7 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_VIRTUAL_MEMORY": ("bytes, like 8G", r"(\d+[KMGT]?)?"),
     "ROCM_PERF_VIRTUAL_REPEATS": ("run or skip", r"(run|skip)?"),
     "ROCM_PERF_VIRTUAL_TIMING": ("emulation or model", r"(emulation|model)?"),
+    "ROCM_PERF_VIRTUAL_TRANSLATE": ("off, on or always", r"(off|on|always)?"),
     "ROCM_PERF_VIRTUAL_WAVES": ("a whole number", r"\d{0,9}"),
     "ROCM_PERF_VIRTUAL_THREADS": (
         "a whole number from 1 to 1024",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rocm_perf_lab.device import python_programs
+from rocm_perf_lab.device import python_programs, translation
 from rocm_perf_lab.errors import MissingTool, UsageError
 from rocm_perf_lab.virtual import device_names, device_specs, native
 
@@ -132,7 +132,8 @@ def environment_for(
     if device.kind == "virtual":
         asked = device_names.wanted(wanted, base)
         name = str(asked) if asked.devices else device.name
-        return python_programs.environment(native.environment(name, base))
+        given = native.environment(name, base)
+        return python_programs.environment({**given, **translation.environment(given)})
     visible = {"ROCR_VISIBLE_DEVICES": device.name.removeprefix("rocm:")}
     return python_programs.environment(
         {**{k: v for k, v in base.items() if k != VARIABLE}, **visible}

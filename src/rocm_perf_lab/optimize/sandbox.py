@@ -128,6 +128,8 @@ class Sandbox:
         return {
             **kept, **own, "HOME": str(self.work), "TMPDIR": str(self.work / "tmp"),
             "ROCM_PERF_CACHE_DIR": str(cache_dir()),
+            # Code that others run is not kept where what is confined here could write it.
+            "ROCM_PERF_VIRTUAL_TRANSLATE": "off",
         }  # fmt: skip
 
     @property
