@@ -4,8 +4,9 @@
 
 Whole dispatches through loader, launch and scheduler, counters on: wave-instructions per second
 and core (processor time, so that a busy machine does not blur it), how they scale over the cores,
-the same with caches and time modelled as under a profiler, the start-up of the HSA library, and
-1024^3 matrix products built from examples/gemm.cpp.
+the same with caches and time modelled as under a profiler, kernels of sixteen kinds translated to
+host code against interpreted in the same run, the start-up of the HSA library, and 1024^3 matrix
+products built from examples/gemm.cpp.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,10 +26,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
+from rocm_perf_lab.device import translation  # noqa: E402
 from rocm_perf_lab.virtual import native  # noqa: E402
 from support import native_build  # noqa: E402
 
 KERNELS = ("mixed", "registers", "copy")
+KINDS = (
+    "mixed", "registers", "hashing", "product", "tiled", "stencil", "bodies", "divisions",
+    "divergent", "gather", "counting", "lanes", "matrices", "random", "halves", "copy",
+)  # fmt: skip
 GROUPS = 512
 GOAL = 10e6  # wave-instructions per second and core, mixed kernel
 MODEL_GOAL = 3e6  # the same, every instruction of every kernel through the models
@@ -64,6 +71,37 @@ def speed(
         "detailed": measured["detailed"] if models else None,
         "per_core": measured["wave_instructions"] / measured["cpu_seconds"],
         "per_second": measured["wave_instructions"] / measured["seconds"],
+    }
+
+
+def translated(
+    programs: Path, code: Path, kernel: str, seconds: float, folder: Path
+) -> dict[str, Any]:
+    """The kernel interpreted and as host code: instructions per second of processor time."""
+    words = ["virtual:mi300x", str(code), kernel, str(GROUPS), str(seconds)]
+    given = {**os.environ, "ROCM_PERF_CACHE_DIR": str(folder), "ROCM_PERF_VIRTUAL_THREADS": "1"}
+    given |= translation.environment(given)
+    found: dict[str, dict[str, Any]] = {}
+    for wish in ("off", "always"):
+        begun = time.perf_counter()
+        done = subprocess.run(
+            [str(programs / "gpu_speed"), *words],
+            env={**given, translation.WISH: wish},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found[wish] = json.loads(done.stdout)
+        found[wish]["begin"] = time.perf_counter() - begun - found[wish]["seconds"]
+    if found["off"]["left"] != found["always"]["left"]:
+        raise SystemExit(f"{kernel}: translated, it leaves something else")
+    speeds = [f["wave_instructions"] / f["cpu_seconds"] for f in found.values()]
+    return {
+        "kernel": kernel,
+        "interpreted": speeds[0],
+        "translated": speeds[1],
+        "ratio": speeds[1] / speeds[0],
+        "translating_s": found["always"]["begin"] - found["off"]["begin"],
     }
 
 
@@ -123,8 +161,11 @@ def main() -> int:
         modelled = [
             speed(programs, code, kernel, 1, arguments.seconds, models=True) for kernel in KERNELS
         ]
+        hot = [translated(programs, code, kind, arguments.seconds, folder) for kind in KINDS]
         result = {
             "modelled": modelled,
+            "translated": hot,
+            "translated_geometric_mean": statistics.geometric_mean(row["ratio"] for row in hot),
             "start_up_ms": start_up_ms(programs),
             "kernels": rows,
             "gemm_seconds": gemm_seconds(folder, arguments.gemm) if arguments.gemm else None,
@@ -145,6 +186,11 @@ def main() -> int:
             f"{row['per_core'] / 1e6:7.1f} M wave-instructions/s per core   "
             f"{row['detailed']:.0%} in detail"
         )
+    for row in hot:
+        speeds = f"{row['interpreted'] / 1e6:7.1f}, translated {row['translated'] / 1e6:7.1f}"
+        after = f"after {row['translating_s']:.1f} s"
+        print(f"{row['kernel']:<10} interpreted {speeds} M/s: {row['ratio']:.2f}x, {after}")
+    print(f"translated, geometric mean    {result['translated_geometric_mean']:.2f}x")
     for variant, seconds in (result["gemm_seconds"] or {}).items():
         print(f"gemm {variant:<6} {arguments.gemm}^3   {seconds:.2f} s, start to end")
     mixed = next(row for row in rows if row["kernel"] == "mixed")

@@ -55,9 +55,6 @@ std::unique_ptr<Library> Library::open(const std::string& path) {
   return handle ? std::unique_ptr<Library>(new Library(handle)) : nullptr;
 }
 
-// Waves may be in it on other threads: what was loaded once stays.
-Library::~Library() = default;
-
 size_t Library::install(Program& program, uint64_t entry) const {
   const auto* blocks = static_cast<const Entry*>(dlsym(handle_, "rpl_blocks"));
   const auto* count = static_cast<const uint64_t*>(dlsym(handle_, "rpl_block_count"));

@@ -9,11 +9,10 @@
 namespace gpu::translate {
 
 // The shared object of a kernel, checked before it is loaded: written whole, by this user alone.
-// nullptr where it is not there or not sound.
+// nullptr where it is not there or not sound. What was loaded stays loaded: waves may be in it on any thread.
 class Library {
  public:
   static std::unique_ptr<Library> open(const std::string& path);
-  ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
