@@ -66,8 +66,8 @@ int main(int count, char** words) {
     return at;
   };
   const uint64_t in = give(size_t{items} * 4, gpu::RangeKind::Vram), out = give(size_t{items} * 4, gpu::RangeKind::Vram);
-  auto* values_in = reinterpret_cast<uint32_t*>(in);  // floats from 0 to 2, integers of any size
-  for (uint32_t n = 0; n < items; ++n) values_in[n] = (n * 2654435761u) & 0x3fffffffu;
+  auto* values_in = reinterpret_cast<uint32_t*>(in);  // floats from 0.5 to 2
+  for (uint32_t n = 0; n < items; ++n) values_in[n] = 0x3f000000u | (n * 2654435761u) >> 8;
   const uint64_t arguments = give(4096, gpu::RangeKind::Kernarg);
   struct { uint64_t in, out; uint32_t rounds, block; } values{in, out, 64, kBlock};
   std::memcpy(reinterpret_cast<void*>(arguments), &values, sizeof values);

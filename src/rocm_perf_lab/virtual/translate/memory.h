@@ -24,14 +24,19 @@ struct Limits {
   const u32* high;
   u32 same;
 };
+template <bool kAllOn>
+inline Words outside(const u32* offset, const Limits& limits, const u32* on, int s) {
+  Words wrong = __builtin_convertvector((words(offset + s) - limits.low) > limits.room, Words);
+  if (limits.high) wrong |= words(limits.high + s) ^ limits.same;
+  return kAllOn ? wrong : wrong & words(on + s);
+}
 inline bool within(Wave& w, const u32* offset, const Limits& limits) {
-  const bool all = w.exec == kAll;
-  const u32* on = all ? nullptr : mask_row(w);
   Words bad = 0;
-  STRIPS {
-    Words wrong = __builtin_convertvector((words(offset + s) - limits.low) > limits.room, Words);
-    if (limits.high) wrong |= words(limits.high + s) ^ limits.same;
-    bad |= all ? wrong : wrong & words(on + s);
+  if (w.exec == kAll) {
+    for (int s = 0; s < 64; s += kStrip) bad |= outside<true>(offset, limits, nullptr, s);
+  } else {
+    const u32* on = mask_row(w);
+    for (int s = 0; s < 64; s += kStrip) bad |= outside<false>(offset, limits, on, s);
   }
   return none(bad);
 }
