@@ -18,6 +18,7 @@ from rocm_perf_lab.cli.options import (
     Report,
     RunFolder,
     SelectOption,
+    option,
 )
 from rocm_perf_lab.cli.output import print_profile, write_page
 from rocm_perf_lab.cli.progress import progress
@@ -48,20 +49,13 @@ def analyze(
     ] = None,
     att: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--att",
-            metavar="DIR",
-            help="Thread-trace output (ui_output_* folders) to read too, or alone.",
-        ),
+        option("DIR", "Thread-trace output (ui_output_* folders) to read too, or alone."),
     ] = None,
     kernel: KernelRegex = None,
     ceilings: CeilingsOption = "measured",
     select: SelectOption = "path",
     gpu: Annotated[
-        str | None,
-        typer.Option(
-            "--gpu", metavar="NAME", help="The GPU, where the traces do not tell: MI300X, gfx942."
-        ),
+        str | None, option("NAME", "The GPU, where the traces do not tell: MI300X, gfx942.")
     ] = None,
     details: Details = False,
     out: RunFolder = Path(run_folder.ROOT),

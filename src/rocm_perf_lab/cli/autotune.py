@@ -16,7 +16,7 @@ import typer
 from rocm_perf_lab import signals
 from rocm_perf_lab.cli.autotune_progress import progress
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import Device, Json, Report
+from rocm_perf_lab.cli.options import Device, Json, Report, option
 from rocm_perf_lab.cli.streams import input_is_not_given_on, say
 from rocm_perf_lab.collect.standard_input import given, nothing
 from rocm_perf_lab.errors import GateFailed, plain, plain_lines
@@ -38,26 +38,20 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def autotune(
     space: Annotated[
         Path | None,
-        typer.Option(
-            "--space",
-            metavar="FILE",
-            help="The search space: a JSON list of configurations, or parameters and constraints.",
+        option(
+            "FILE",
+            "The search space: a JSON list of configurations, or parameters and constraints.",
         ),
     ] = None,
     cmd_template: Annotated[
         str | None,
-        typer.Option(
-            "--cmd-template",
-            metavar="CMD",
-            help='What to run, e.g. "./kernel --bm {BLOCK_M}"; values fill in the braces.',
-        ),
+        option("CMD", 'What to run, e.g. "./kernel --bm {BLOCK_M}"; values fill in the braces.'),
     ] = None,
     triton: Annotated[
         str | None,
-        typer.Option(
-            "--triton",
-            metavar="FILE:KERNEL",
-            help="Tune a Triton kernel of a Python program, over --space or its own configs; what "
+        option(
+            "FILE:KERNEL",
+            "Tune a Triton kernel of a Python program, over --space or its own configs; what "
             "follows -- is the program's.",
         ),
     ] = None,
@@ -67,92 +61,56 @@ def autotune(
     ] = None,
     simulate: Annotated[
         Path | None,
-        typer.Option(
-            "--simulate",
-            metavar="FILE",
-            help="Replay a recorded space (a Kernel Tuner cache, also .gz); needs no GPU.",
-        ),
+        option("FILE", "Replay a recorded space (a Kernel Tuner cache, also .gz); needs no GPU."),
     ] = None,
     build: Annotated[
         str | None,
-        typer.Option(
-            "--build",
-            metavar="CMD",
-            help="Build each configuration first; {workdir} is a folder of its own.",
-        ),
+        option("CMD", "Build each configuration first; {workdir} is a folder of its own."),
     ] = None,
     verify: Annotated[
         str | None,
-        typer.Option(
-            "--verify",
-            metavar="CMD",
-            help="Must exit with 0 after the first run, whose output is its input and {log}. With "
+        option(
+            "CMD",
+            "Must exit with 0 after the first run, whose output is its input and {log}. With "
             "--triton file.py:function, which computes what the kernel should.",
         ),
     ] = None,
     metric: Annotated[
         str,
-        typer.Option(
-            "--metric",
-            metavar="NAME",
-            help="What to make small: runtime (kernels, by rocprofv3), wall (the whole program), a "
+        option(
+            "NAME",
+            "What to make small: runtime (kernels, by rocprofv3), wall (the whole program), a "
             "metric or counter of the profile, or a command that reads the program's output and "
             "prints a number.",
         ),
     ] = "runtime",
     budget: Annotated[
         str | None,
-        typer.Option(
-            "--budget",
-            metavar="B",
-            help="10% of the space (the default; with --triton all of it), 200 configurations, or "
+        option(
+            "B",
+            "10% of the space (the default; with --triton all of it), 200 configurations, or "
             "90s, 15m, 2h.",
         ),
     ] = None,
     strategy: Annotated[
-        str,
-        typer.Option(
-            "--strategy",
-            metavar="NAME",
-            help="auto, seed-predict-confirm, kernel, local, polynomial or random.",
-        ),
+        str, option("NAME", "auto, seed-predict-confirm, kernel, local, polynomial or random.")
     ] = "auto",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of every random choice.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of every random choice.")] = 0,
     seed_fraction: Annotated[
         float,
-        typer.Option(
-            "--seed-fraction",
-            metavar="F",
-            help="Share of the budget for the seed phase; auto needs less and takes less.",
-        ),
+        option("F", "Share of the budget for the seed phase; auto needs less and takes less."),
     ] = 0.2,
     prune_factor: Annotated[
-        float,
-        typer.Option(
-            "--prune-factor",
-            metavar="F",
-            help="Predicted slower than the best by more than this factor: pruned.",
-        ),
+        float, option("F", "Predicted slower than the best by more than this factor: pruned.")
     ] = 1.75,
     cache: Annotated[
-        Path | None,
-        typer.Option(
-            "--cache", metavar="FILE", help="Results as they come; the next run resumes from it."
-        ),
+        Path | None, option("FILE", "Results as they come; the next run resumes from it.")
     ] = None,
-    workers: Annotated[
-        int, typer.Option("--workers", metavar="N", min=1, max=64, help="GPUs of this machine.")
-    ] = 1,
-    scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="A Dask cluster, tcp://host:8786."),
-    ] = None,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="S", min=0.01, help="Limit for each command.")
-    ] = 300.0,
+    workers: Annotated[int, option("N", "GPUs of this machine.", min=1, max=64)] = 1,
+    scheduler: Annotated[str | None, option("ADDRESS", "A Dask cluster, tcp://host:8786.")] = None,
+    timeout: Annotated[float, option("S", "Limit for each command.", min=0.01)] = 300.0,
     repeats: Annotated[
-        int,
-        typer.Option("--repeats", min=1, max=100, help="Runs per configuration in the search."),
+        int, typer.Option(min=1, max=100, help="Runs per configuration in the search.")
     ] = 1,
     device: Device = "auto",
     shell: Annotated[

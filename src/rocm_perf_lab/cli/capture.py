@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import Arguments, Device, Program
+from rocm_perf_lab.cli.options import Arguments, Device, Program, option
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.words import arrange
 from rocm_perf_lab.collect.standard_input import given
@@ -34,41 +34,19 @@ def capture(
     arguments: Arguments = None,
     kernel: Annotated[
         str,
-        typer.Option(
-            "--kernel",
-            metavar="REGEX",
-            help="The kernel to capture, by its name, mangled or not.",
-            show_default=False,
-        ),
+        option("REGEX", "The kernel to capture, by its name, mangled or not.", show_default=False),
     ] = ...,  # type: ignore[assignment]
-    index: Annotated[
-        int, typer.Option("--index", metavar="N", min=0, help="Which of its launches, from 0.")
-    ] = 0,
+    index: Annotated[int, option("N", "Which of its launches, from 0.", min=0)] = 0,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="The capture's folder; else a new one under .rocpd_capture/.",
-            show_default=False,
-        ),
+        Path | None, option("DIR", "The capture's folder; else a new one under .rocpd_capture/.")
     ] = None,
     max_size: Annotated[
-        str | None,
-        typer.Option(
-            "--max-size",
-            metavar="SIZE",
-            help="Refuse, before writing, what could become larger: 500M, 8G.",
-            show_default=False,
-        ),
+        str | None, option("SIZE", "Refuse, before writing, what could become larger: 500M, 8G.")
     ] = None,
     compress: Annotated[
         bool, typer.Option("--compress", help="Store memory with zstd: smaller, slower.")
     ] = False,
-    timeout: Annotated[
-        float,
-        typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds for the program."),
-    ] = 600.0,
+    timeout: Annotated[float, option("S", "Limit in seconds for the program.", min=0.1)] = 600.0,
     ignore_failure: Annotated[
         bool,
         typer.Option(

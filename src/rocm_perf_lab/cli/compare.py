@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import KeptRuns, KernelRegex
+from rocm_perf_lab.cli.options import KeptRuns, KernelRegex, option
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.streams import announce
 from rocm_perf_lab.collect import run_folder
@@ -34,10 +34,9 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="What is compared with it.")],
     fail_on: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fail-on",
-            metavar="RULE",
-            help='Exit 1 if it holds: "runtime>5%", "kernel:NAME>10%", "vgprs>0", '
+        option(
+            "RULE",
+            'Exit 1 if it holds: "runtime>5%", "kernel:NAME>10%", "vgprs>0", '
             '"occupancy<-10%". May be repeated.',
         ),
     ] = None,
@@ -46,17 +45,12 @@ def compare(
     ] = False,
     kernel: KernelRegex = None,
     min_speedup: Annotated[
-        float,
-        typer.Option(
-            "--min-speedup", min=1.0, max=100.0, help="Smaller differences count as none."
-        ),
+        float, typer.Option(min=1.0, max=100.0, help="Smaller differences count as none.")
     ] = 1.02,
-    confidence: Annotated[
-        float, typer.Option("--confidence", min=0.5, max=0.999, help="Of the intervals.")
-    ] = 0.95,
+    confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Of the intervals.")] = 0.95,
     format: Annotated[
         Literal["text", "markdown", "github", "json"],
-        typer.Option("--format", help="markdown: for a pull request; github: annotations."),
+        typer.Option(help="markdown: for a pull request; github: annotations."),
     ] = "text",
     runs: KeptRuns = Path(run_folder.ROOT),
     json: Annotated[

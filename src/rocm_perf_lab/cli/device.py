@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import Device, Json
+from rocm_perf_lab.cli.options import Device, Json, option
 from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import GateFailed
 from rocm_perf_lab.report.units import figure, percent
@@ -76,11 +76,8 @@ def validate(
     ] = False,
     times: Annotated[
         Path | None,
-        typer.Option(
-            "--times",
-            metavar="FILE",
-            help="Kernel times of an MI300A too: CSV with kernel_name, problem_size, min_ms.",
-            show_default=False,
+        option(
+            "FILE", "Kernel times of an MI300A too: CSV with kernel_name, problem_size, min_ms."
         ),
     ] = None,
     json: Json = False,

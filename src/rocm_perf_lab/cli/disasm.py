@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import Json, KernelRegex
+from rocm_perf_lab.cli.options import Json, KernelRegex, option
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.names import limiter_words
 from rocm_perf_lab.report.units import percent
@@ -35,27 +35,15 @@ def disasm(
         Path, typer.Argument(metavar="FILE", help="A HIP program, library, bundle or code object.")
     ],
     kernel: KernelRegex = None,
-    arch: Annotated[
-        str, typer.Option("--arch", metavar="NAME", help="Only kernels for this GPU, as gfx942.")
-    ] = "",
+    arch: Annotated[str, option("NAME", "Only kernels for this GPU, as gfx942.")] = "",
     block: Annotated[
         int | None,
-        typer.Option(
-            "--block",
-            metavar="THREADS",
-            min=1,
-            max=1024,
-            help="Threads per block that occupancy is for; else usual sizes.",
+        option(
+            "THREADS", "Threads per block that occupancy is for; else usual sizes.", min=1, max=1024
         ),
     ] = None,
     lds: Annotated[
-        int,
-        typer.Option(
-            "--lds",
-            metavar="BYTES",
-            min=0,
-            help="Dynamic LDS of the launch, beside the kernel's own.",
-        ),
+        int, option("BYTES", "Dynamic LDS of the launch, beside the kernel's own.", min=0)
     ] = 0,
     summary: Annotated[
         bool, typer.Option("--summary", help="Resources only, no instructions.")

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import KeptRuns, RunOrTraces, ThreadTraces
+from rocm_perf_lab.cli.options import KeptRuns, RunOrTraces, ThreadTraces, option
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.streams import announce
 from rocm_perf_lab.collect import run_folder
@@ -28,11 +28,9 @@ def export(
     run: RunOrTraces = None,
     format: Annotated[
         Literal["perfetto", "chrome", "csv", "parquet", "speedscope", "folded"],
-        typer.Option("--format", help="What for. speedscope and folded: of a thread trace."),
+        typer.Option(help="What for. speedscope and folded: of a thread trace."),
     ] = "perfetto",
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The file to write.")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "The file to write.")] = None,
     att: ThreadTraces = None,
     runs: KeptRuns = Path(run_folder.ROOT),
 ) -> None:

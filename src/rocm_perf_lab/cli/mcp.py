@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rocm_perf_lab.cli.help import examples
+from rocm_perf_lab.cli.options import option
 from rocm_perf_lab.errors import BadInput, MissingTool
 
 EXAMPLES = examples("rocm-perf mcp", "rocm-perf mcp --root ~/project")
@@ -19,10 +20,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command(epilog=EXAMPLES)
 def mcp(
     root: Annotated[
-        Path,
-        typer.Option(
-            "--root", metavar="DIR", help="Work here: no path outside it is read or written."
-        ),
+        Path, option("DIR", "Work here: no path outside it is read or written.")
     ] = Path(),
 ) -> None:
     """Serve profile, analyze, compare, explain, capture, replay and more to a coding agent.

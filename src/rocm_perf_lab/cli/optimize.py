@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import Arguments, Device, Json, KernelRegex, Policy, Report, Sources
+from rocm_perf_lab.cli.options import (
+    Arguments,
+    Device,
+    Json,
+    KernelRegex,
+    Policy,
+    Report,
+    Sources,
+    option,
+)
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.streams import input_is_not_given_on
 from rocm_perf_lab.cli.words import arrange
@@ -35,78 +44,34 @@ def optimize(
     source: Sources = None,
     build: Annotated[
         str | None,
-        typer.Option(
-            "--build",
-            metavar="CMD",
-            help='How: "CMD with {source} {output}"; else rocm-perf hipcc -O3. No shell.',
-            show_default=False,
-        ),
+        option("CMD", 'How: "CMD with {source} {output}"; else rocm-perf hipcc -O3. No shell.'),
     ] = None,
     proposer: Annotated[
-        str,
-        typer.Option(
-            "--proposer",
-            metavar="NAME",
-            help="rules, llm, command:PROGRAM, replay:FOLDER, or a plug-in's name.",
-        ),
+        str, option("NAME", "rules, llm, command:PROGRAM, replay:FOLDER, or a plug-in's name.")
     ] = "rules",
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", help="For llm: which model.", show_default=False),
-    ] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            "--base-url", metavar="URL", help="For llm: the endpoint.", show_default=False
-        ),
-    ] = None,
+    model: Annotated[str | None, option("NAME", "For llm: which model.")] = None,
+    base_url: Annotated[str | None, option("URL", "For llm: the endpoint.")] = None,
     policy: Policy = "unroll",
     kernel: KernelRegex = None,
-    max_iterations: Annotated[
-        int, typer.Option("--max-iterations", metavar="N", min=1, help="Proposals to try at most.")
-    ] = 50,
-    budget: Annotated[
-        str, typer.Option("--budget", metavar="TIME", help="Time to search: 90s, 10m, 2h.")
-    ] = "10m",
-    min_speedup: Annotated[
-        float,
-        typer.Option("--min-speedup", metavar="F", min=1.0, help="A gain must surely exceed this."),
-    ] = 1.02,
-    confidence: Annotated[
-        float,
-        typer.Option("--confidence", metavar="F", min=0.5, max=0.9999, help="How surely."),
-    ] = 0.95,
+    max_iterations: Annotated[int, option("N", "Proposals to try at most.", min=1)] = 50,
+    budget: Annotated[str, option("TIME", "Time to search: 90s, 10m, 2h.")] = "10m",
+    min_speedup: Annotated[float, option("F", "A gain must surely exceed this.", min=1.0)] = 1.02,
+    confidence: Annotated[float, option("F", "How surely.", min=0.5, max=0.9999)] = 0.95,
     apply: Annotated[
         bool, typer.Option("--apply", help="Write the result to the source file.")
     ] = False,
-    patch: Annotated[
-        Path | None,
-        typer.Option(
-            "--patch", metavar="FILE", help="Write it as a patch for git apply.", show_default=False
-        ),
-    ] = None,
+    patch: Annotated[Path | None, option("FILE", "Write it as a patch for git apply.")] = None,
     bundle: Annotated[
-        Path | None,
-        typer.Option(
-            "--bundle",
-            metavar="FILE",
-            help="Write the proof as one file, for `ledger verify` elsewhere.",
-            show_default=False,
-        ),
+        Path | None, option("FILE", "Write the proof as one file, for `ledger verify` elsewhere.")
     ] = None,
     output: Annotated[
         str,
-        typer.Option(
-            "--output",
-            metavar="RULE",
-            help="How the program's own output must agree: exact, numbers:TOL or ignore.",
-        ),
+        option("RULE", "How the program's own output must agree: exact, numbers:TOL or ignore."),
     ] = "numbers:1e-05",
     report: Report = None,
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="DIR", help="Where the run's folder and its ledger go."),
-    ] = Path(".rocpd_optimize"),
+    out: Annotated[Path, option("DIR", "Where the run's folder and its ledger go.")] = Path(
+        ".rocpd_optimize"
+    ),
     device: Device = "auto",
     no_sandbox: Annotated[
         bool,

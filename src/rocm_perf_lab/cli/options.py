@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,6 +13,11 @@ Ceilings = Literal["measured", "datasheet"]
 Select = Literal["path", "total", "longest"]
 Bounds = Literal["strict", "page", "report"]
 Timing = Literal["emulation", "model"]
+
+
+def option(metavar: str, help: str, **more: Any) -> Any:
+    """An option with a value, called as its parameter is."""
+    return typer.Option(metavar=metavar, help=help, **more)
 
 
 def timing_variable(timing: Timing | None) -> dict[str, str]:

@@ -26,6 +26,7 @@ from rocm_perf_lab.cli.options import (
     SelectOption,
     TimingRuns,
     bounds_variable,
+    option,
 )
 from rocm_perf_lab.cli.output import print_profile, write_page
 from rocm_perf_lab.cli.progress import progress
@@ -59,10 +60,7 @@ def profile(
     ] = None,
     arguments: Arguments = None,
     capture: Annotated[
-        Path | None,
-        typer.Option(
-            "--capture", metavar="DIR", help="Profile the dispatch in a capture, not a program."
-        ),
+        Path | None, option("DIR", "Profile the dispatch in a capture, not a program.")
     ] = None,
     runs: TimingRuns = 3,
     counters: Counters = True,

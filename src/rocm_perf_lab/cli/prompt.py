@@ -10,7 +10,7 @@ import typer
 
 from rocm_perf_lab import scratch
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import Arguments, Device, KernelRegex, Policy, Sources
+from rocm_perf_lab.cli.options import Arguments, Device, KernelRegex, Policy, Sources, option
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.words import arrange
 
@@ -27,13 +27,7 @@ def prompt(
     arguments: Arguments = None,
     source: Sources = None,
     build: Annotated[
-        str | None,
-        typer.Option(
-            "--build",
-            metavar="CMD",
-            help="How it was built, for its -D and -I: as `optimize --build`.",
-            show_default=False,
-        ),
+        str | None, option("CMD", "How it was built, for its -D and -I: as `optimize --build`.")
     ] = None,
     policy: Policy = "unroll",
     kernel: KernelRegex = None,

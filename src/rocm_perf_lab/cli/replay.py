@@ -19,6 +19,7 @@ from rocm_perf_lab.cli.options import (
     RunFolder,
     RunTimeout,
     TimingRuns,
+    option,
 )
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.collect import run_folder
@@ -96,16 +97,12 @@ def full_vm_command(
     iterations: Annotated[
         int | None,
         typer.Option(
-            "--iterations",
             min=1,
             max=1_000_000,
             help="Dispatches that are timed (default: 10, fewer if that would take over 20 s).",
-            show_default=False,
         ),
     ] = None,
-    warmup: Annotated[
-        int, typer.Option("--warmup", min=0, max=1_000_000, help="Dispatches before these.")
-    ] = 1,
+    warmup: Annotated[int, typer.Option(min=0, max=1_000_000, help="Dispatches before these.")] = 1,
     no_recopy: Annotated[
         bool, typer.Option("--no-recopy", help="Do not restore memory between iterations.")
     ] = False,
@@ -116,24 +113,15 @@ def full_vm_command(
     hsaco: OtherBuild = None,
     verify: Annotated[
         str | None,
-        typer.Option(
-            "--verify",
-            metavar="exact|TOL",
-            help="What counts as the same output (default: a tolerance by type).",
-        ),
+        option("exact|TOL", "What counts as the same output (default: a tolerance by type)."),
     ] = None,
-    dtype: Annotated[
-        str | None,
-        typer.Option("--dtype", metavar="TYPE", help="Type of the output: f32, bf16, i32, ..."),
-    ] = None,
+    dtype: Annotated[str | None, option("TYPE", "Type of the output: f32, bf16, i32, ...")] = None,
     translate_pointers: TranslatePointers = False,
     no_timing: Annotated[
         bool,
         typer.Option("--no-timing", help="Only compare what comes out: no model of the time runs."),
     ] = False,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="S", min=0.1, help="Limit in seconds.")
-    ] = 3600.0,
+    timeout: Annotated[float, option("S", "Limit in seconds.", min=0.1)] = 3600.0,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -175,9 +163,7 @@ def full_vm_command(
 def profile_command(
     capture: Folder = None,
     runs: TimingRuns = 3,
-    iterations: Annotated[
-        int, typer.Option("--iterations", min=1, max=10_000, help="Dispatches in each run.")
-    ] = 3,
+    iterations: Annotated[int, typer.Option(min=1, max=10_000, help="Dispatches in each run.")] = 3,
     counters: Counters = True,
     att: Annotated[
         bool, typer.Option("--att/--no-att", help="Also take a thread trace of the kernel.")

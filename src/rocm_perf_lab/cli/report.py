@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import KeptRuns, RunOrTraces, ThreadTraces
+from rocm_perf_lab.cli.options import KeptRuns, RunOrTraces, ThreadTraces, option
 from rocm_perf_lab.cli.output import write_page
 from rocm_perf_lab.cli.progress import progress
 from rocm_perf_lab.cli.streams import announce
@@ -27,9 +27,7 @@ EXAMPLES = examples(
 @app.command(epilog=EXAMPLES)
 def report(
     run: RunOrTraces = None,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")
-    ] = Path("report.html"),
+    out: Annotated[Path, option("FILE", "The HTML file to write.")] = Path("report.html"),
     att: ThreadTraces = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     runs: KeptRuns = Path(run_folder.ROOT),

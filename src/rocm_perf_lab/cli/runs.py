@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rocm_perf_lab.cli.help import examples
-from rocm_perf_lab.cli.options import Json, KeptRuns
+from rocm_perf_lab.cli.options import Json, KeptRuns, option
 from rocm_perf_lab.collect import kept_runs, run_folder
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.report.units import size
@@ -55,13 +55,8 @@ def runs_of(
 
 @app.command(epilog=EXAMPLES)
 def prune(
-    keep: Annotated[
-        int | None, typer.Option("--keep", min=0, metavar="N", help="Keep the newest N.")
-    ] = None,
-    older_than: Annotated[
-        float | None,
-        typer.Option("--older-than", min=0, metavar="DAYS", help="Remove what is older."),
-    ] = None,
+    keep: Annotated[int | None, option("N", "Keep the newest N.", min=0)] = None,
+    older_than: Annotated[float | None, option("DAYS", "Remove what is older.", min=0)] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be removed.")
     ] = False,
