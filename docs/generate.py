@@ -27,7 +27,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "src"))
 
 from rocm_perf_lab import schema as schema_package  # noqa: E402
-from rocm_perf_lab.arch import load, model_error  # noqa: E402
+from rocm_perf_lab.arch import load, modelled_error  # noqa: E402
 from rocm_perf_lab.arch.counters import metric_set  # noqa: E402
 from rocm_perf_lab.cli import main as cli  # noqa: E402
 from rocm_perf_lab.optimize.measure import CLASSES, error_of_kind  # noqa: E402
@@ -97,7 +97,7 @@ def speedup_errors() -> str:
 def error_classes() -> str:
     """What a modelled kernel time is worth, by class."""
     found = []
-    for kind, error in model_error.model_errors().classes.items():
+    for kind, error in modelled_error.model_errors().classes.items():
         typical, worst = (
             "not known" if e is None else f"{100 * e:.1f} %" for e in (error.typical, error.worst)
         )

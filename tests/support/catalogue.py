@@ -7,9 +7,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.optimize.kernel_source import locate
 from rocm_perf_lab.optimize.proposal import Context
-from rocm_perf_lab.schema.occupancy import Occupancy
 from rocm_perf_lab.schema.profile import BottleneckSummary, Resources, RooflineSummary
 from rocm_perf_lab.schema.prompt import (
     Policy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from rocm_perf_lab.arch.model_error import model_errors
+from rocm_perf_lab.arch.modelled_error import model_errors
 from rocm_perf_lab.autotune import document, space
 from rocm_perf_lab.autotune.evaluation import Evaluation, Measurement
 from rocm_perf_lab.autotune.job import Request

@@ -16,7 +16,7 @@ from rocm_perf_lab.analyze.modelled_error import error_class, run_error_class
 from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.rules import LABELS, Label
 from rocm_perf_lab.arch.load import files, products
-from rocm_perf_lab.arch.model_error import ErrorClass, model_errors
+from rocm_perf_lab.arch.modelled_error import ErrorClass, model_errors
 from rocm_perf_lab.report.run_page import Pages, render
 from rocm_perf_lab.report.text import summary
 from rocm_perf_lab.trace.trace import Trace

@@ -280,14 +280,14 @@ def test_every_resource_that_grants_the_fewest_is_named_and_one_alone_does_not_h
     assert found.steps["vgpr"].at_most == 168 and found.steps["lds"].at_most == 21504
     assert [found.steps[name].gives for name in ("vgpr", "lds")] == [2, 2]
     assert [found.steps[name].allows for name in ("vgpr", "lds")] == [3, 3]
-    assert found.together == 3
+    assert found.together_waves_per_simd == 3
 
 
 def test_together_is_one_step_of_the_limiters_and_of_nothing_else() -> None:
     """Groups of three waves: fewer registers give 18 of 32; smaller groups would give 20."""
     found = occupancy(MI300X, threads=192, vgprs=128, agprs=0, sgprs=32)
     assert found.limiters == ("vgpr",) and "workgroup" in found.steps
-    assert found.together == found.steps["vgpr"].gives == 4.5
+    assert found.together_waves_per_simd == found.steps["vgpr"].gives == 4.5
 
 
 @given(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rocm_perf_lab.arch.load import gpu
-from rocm_perf_lab.arch.model_error import model_errors
+from rocm_perf_lab.arch.modelled_error import model_errors
 from rocm_perf_lab.optimize.measure import (
     CLASSES,
     KIND_OF_RULE,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rocm_perf_lab.arch.model_error import model_errors
+from rocm_perf_lab.arch.modelled_error import model_errors
 from rocm_perf_lab.statistics import (
     DEFAULT_CONFIDENCE,
     DEFAULT_MIN_SPEEDUP,

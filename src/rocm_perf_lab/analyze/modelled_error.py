@@ -12,7 +12,7 @@ from rocm_perf_lab.analyze.evidence import KernelAnalysis
 from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.rules import Label, RunLabel
 from rocm_perf_lab.analyze.runtime import Runtime
-from rocm_perf_lab.arch.model_error import ErrorClass, ModelErrors
+from rocm_perf_lab.arch.modelled_error import ErrorClass, ModelErrors
 
 # Verdicts that name a class. The others are looked at by their work.
 _OF_VERDICT: dict[Label, ErrorClass] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocm_perf_lab.analyze.keys import KernelKey, possible
 from rocm_perf_lab.arch.gpu import Gpu
-from rocm_perf_lab.arch.occupancy import Occupancy, occupancy
+from rocm_perf_lab.arch.occupancy import Occupancy, occupancy, unknown_occupancy
 from rocm_perf_lab.trace.trace import KernelSymbol
 
 
@@ -15,8 +15,7 @@ def of_kernel(
     # A size that is impossible is as good as none; what fits does not depend on the grid.
     threads = workgroup[0] * workgroup[1] * workgroup[2] if possible((1, 1, 1), workgroup) else None
     if gpu is None:
-        reason = "no architecture file describes this GPU"
-        return Occupancy(None, None, None, threads, None, reason=reason)
+        return unknown_occupancy("no architecture file describes this GPU", threads)
     return occupancy(
         gpu,
         threads=threads,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -29,20 +29,27 @@ from rocm_perf_lab.trace.trace import Agent, KernelSymbol, Trace
 # is no path), its total time, or its longest single dispatch.
 Select = Literal["path", "total", "longest"]
 
+Steadiness = Literal["stable", "moderate", "unstable"]
 STABLE_CV = 0.05
 MODERATE_CV = 0.10
 
 
 @dataclass(frozen=True)
 class Stability:
+    """Of the runtime, over runs."""
+
     runs: int
     mean_ms: float
     median_ms: float
     stddev_ms: float | None
     cv: float | None
     ci95_ms: tuple[float, float] | None
-    classification: str | None
-    reason: str | None
+    classification: Steadiness | None
+    repeats_exactly: bool = field(
+        default=False,
+        metadata={"description": "a deterministic model: spread says nothing about hardware"},
+    )
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -199,15 +206,17 @@ def stability(per_run_ms: npt.NDArray[np.float64]) -> Stability:
     mean, median = float(np.mean(per_run_ms)), float(np.median(per_run_ms))
     if n < 2:
         reason = "one run: spread needs at least two (--runs)"
-        return Stability(n, mean, median, None, None, None, None, reason)
+        return Stability(n, mean, median, None, None, None, None, reason=reason)
     (mean, stddev), interval = mean_and_deviation(per_run_ms), mean_interval95(per_run_ms)
     if interval is not None:
         interval = (max(interval[0], 0.0), interval[1])  # no time is negative
     cv = coefficient_of_variation(per_run_ms)
     if cv is None:
-        return Stability(n, mean, median, stddev, None, interval, None, "the mean is zero")
-    label = "stable" if cv <= STABLE_CV else "moderate" if cv <= MODERATE_CV else "unstable"
-    return Stability(n, mean, median, stddev, cv, interval, label, None)
+        return Stability(n, mean, median, stddev, None, interval, None, reason="the mean is zero")
+    label: Steadiness = (
+        "stable" if cv <= STABLE_CV else "moderate" if cv <= MODERATE_CV else "unstable"
+    )
+    return Stability(n, mean, median, stddev, cv, interval, label)
 
 
 def _columns(

@@ -27,28 +27,50 @@ class Step:
     gives: float = field(metadata={"description": "waves per SIMD, the other resources unchanged"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Occupancy:
     """`theoretical` is resident waves over the most the hardware holds, 0..1.
 
     `limiters` are those of vgpr, sgpr, lds, workgroup (its size in whole waves, or how many fit)
-    that grant the fewest, or hardware alone; `limiter` is the first of them. `limits` are the
-    waves per SIMD each resource alone would allow; `steps` what less of
-    each would give, where more waves are to be had that way, and `together` what one step of
-    every limiter at once would.
+    that grant the fewest, or hardware alone; `steps` are there where more waves are to be had.
     """
 
     theoretical: float | None
-    limiter: str | None
+    limiter: str | None = field(metadata={"description": "the first of limiters"})
+    limiters: tuple[str, ...] = field(
+        default=(),
+        metadata={"description": "every resource that grants the fewest waves, or hardware"},
+    )
     waves_per_simd: float | None
+    workgroups_per_domain: int | None = field(
+        default=None, metadata={"description": "resident together on a CU (a WGP on RDNA)"}
+    )
+    limits: Mapping[str, float] = field(
+        default_factory=dict,
+        metadata={"description": "waves per SIMD that each resource alone would allow"},
+    )
+    steps: Mapping[str, Step] = field(
+        default_factory=dict, metadata={"description": "what less of each resource would give"}
+    )
+    together_waves_per_simd: float | None = field(
+        default=None, metadata={"description": "with one step less of every limiter at once"}
+    )
     threads_per_block: int | None
     wave_size: int | None
-    workgroups_per_domain: int | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)
     reason: str | None = None
-    limiters: tuple[str, ...] = ()
-    steps: Mapping[str, Step] = field(default_factory=dict)
-    together: float | None = None
+
+
+def unknown_occupancy(
+    reason: str, threads: int | None = None, wave_size: int | None = None
+) -> Occupancy:
+    return Occupancy(
+        theoretical=None,
+        limiter=None,
+        waves_per_simd=None,
+        threads_per_block=threads,
+        wave_size=wave_size,
+        reason=reason,
+    )
 
 
 def occupancy(
@@ -68,9 +90,9 @@ def occupancy(
     allocated of both, is used before their sum where the file is unified.
     """
     wave = wave_size or gpu.wave_size
-    unknown = _unknown(gpu.limits, threads, vgprs, agprs, total_vgprs, lds_bytes)
-    if unknown:
-        return Occupancy(None, None, None, threads, wave, reason=unknown)
+    why = _unknown(gpu.limits, threads, vgprs, agprs, total_vgprs, lds_bytes)
+    if why:
+        return unknown_occupancy(why, threads, wave)
     assert threads is not None and lds_bytes is not None
     registers = allocated_vgprs(gpu.limits, vgprs, agprs, total_vgprs)
     if sgprs is None and gpu.limits.sgpr_steps:
@@ -79,7 +101,7 @@ def occupancy(
         worst = _place(gpu.limits, _Use(threads, registers, 10**6, lds_bytes, wave))
         if best.waves_per_simd != worst.waves_per_simd:
             reason = "the SGPR count is not recorded and decides the answer"
-            return Occupancy(None, None, None, threads, wave, reason=reason)
+            return unknown_occupancy(reason, threads, wave)
         return best
     return _with_steps(gpu.limits, _Use(threads, registers, sgprs or 0, lds_bytes, wave))
 
@@ -201,8 +223,12 @@ def _place(limits: WaveLimits, use: _Use) -> Occupancy:
     limiters = tuple(name for name in ordered if groups[name] == fitting)
     if fitting == 0:
         reason = f"one workgroup of {use.threads} threads does not fit: {' and '.join(limiters)}"
-        return Occupancy(
-            None, limiters[0], None, use.threads, use.wave, 0, per_simd, reason, limiters
+        return replace(
+            unknown_occupancy(reason, use.threads, use.wave),
+            limiter=limiters[0],
+            limiters=limiters,
+            workgroups_per_domain=0,
+            limits=per_simd,
         )
     if waves == simds * most:
         limiters = ("hardware",)
@@ -236,7 +262,7 @@ def _with_steps(limits: WaveLimits, use: _Use) -> Occupancy:
         steps[name] = Step(amount, allowed, with_it.waves_per_simd or 0.0)
         if name in now.limiters:
             less = _changed(less, name, amount)
-    return replace(now, steps=steps, together=_place(limits, less).waves_per_simd)
+    return replace(now, steps=steps, together_waves_per_simd=_place(limits, less).waves_per_simd)
 
 
 _FIELDS = {"vgpr": "registers", "sgpr": "sgprs", "lds": "lds_bytes", "workgroup": "threads"}

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.arch.model_error import model_errors
+from rocm_perf_lab.arch.modelled_error import model_errors
 from rocm_perf_lab.autotune.evaluation import Evaluation
 from rocm_perf_lab.autotune.job import Request
 from rocm_perf_lab.autotune.polynomial import Quality

@@ -16,8 +16,8 @@ from rocm_perf_lab.report.units import percent
 from rocm_perf_lab.trace.library_code import told
 
 if TYPE_CHECKING:
+    from rocm_perf_lab.arch.occupancy import Occupancy
     from rocm_perf_lab.schema.disasm import DisassembledKernel
-    from rocm_perf_lab.schema.occupancy import Occupancy
 
 EXAMPLES = examples(
     "rocm-perf disasm ./app",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from rocm_perf_lab.arch.gpu import Gpu
-from rocm_perf_lab.arch.model_error import ErrorClass, model_errors
+from rocm_perf_lab.arch.modelled_error import ErrorClass, model_errors
 from rocm_perf_lab.replay.session import RunResult, abba
 from rocm_perf_lab.statistics import (
     GateResult,

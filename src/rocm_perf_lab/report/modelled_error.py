@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rocm_perf_lab.arch.modelled_error import ModelledError
 from rocm_perf_lab.report.units import percent
-from rocm_perf_lab.schema.modelled_error import ModelledError
 
 
 def modelled_error(error: ModelledError) -> str:

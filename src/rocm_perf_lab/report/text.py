@@ -13,6 +13,7 @@ from rich.text import Text
 
 from rocm_perf_lab.analyze.memory_levels import WORDS
 from rocm_perf_lab.analyze.phases import PhaseKind
+from rocm_perf_lab.analyze.runtime import Stability
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.gain import gain_line
 from rocm_perf_lab.report.modelled_error import modelled_error
@@ -24,7 +25,6 @@ from rocm_perf_lab.schema.profile import (
     OneTimeStretch,
     ProfileDocument,
     RooflineSummary,
-    Stability,
     WhereTheTimeGoes,
 )
 

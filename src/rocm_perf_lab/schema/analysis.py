@@ -12,9 +12,9 @@ from rocm_perf_lab.analyze.evidence import KernelAnalysis
 from rocm_perf_lab.analyze.gain import Gain
 from rocm_perf_lab.analyze.kernel_class import KernelClass, kernel_class
 from rocm_perf_lab.analyze.rules import Confidence, Label
+from rocm_perf_lab.arch.modelled_error import ModelledError
+from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.schema.common import Document, Model, Provenance
-from rocm_perf_lab.schema.modelled_error import ModelledError
-from rocm_perf_lab.schema.occupancy import Occupancy, to_occupancy
 from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 
 NO_SIZE = "the trace holds no launch size that is possible"
@@ -145,7 +145,7 @@ def _kernel(a: KernelAnalysis, context: KernelContext) -> KernelVerdict:
         fraction_of_roof=a.roofline.fraction_of_roof if a.roofline else None,
         occupancy_theoretical=a.occupancy.theoretical,
         occupancy_limiter=a.occupancy.limiter,
-        occupancy=to_occupancy(a.occupancy),
+        occupancy=a.occupancy,
         detailed_fraction=context.detailed_fraction,
         modelled_error=context.modelled_error,
         critical_path_score=context.critical_path_score,

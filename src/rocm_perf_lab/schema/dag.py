@@ -7,40 +7,15 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.analyze.graph import DagFinding
-from rocm_perf_lab.analyze.graph.finding import DeviceTime, HostOperator, KernelOnGraph
-from rocm_perf_lab.schema.common import Document, Model, Provenance
-from rocm_perf_lab.schema.modelled_error import ModelledError
-
-EdgeKind = Literal[
-    "STREAM",
-    "QUEUE",
-    "EVENT",
-    "HOST_LAUNCH",
-    "HOST_SYNC",
-    "HOST_ORDER",
-    "LEGACY_DEFAULT_STREAM",
-    "GRAPH",
-    "INFERRED",
-]
-
-
-class EdgeCount(Model):
-    kind: EdgeKind
-    count: int
-    confidence: dict[Literal["high", "medium", "low"], int]
-    on_path: int = Field(description="edges of this kind on the critical path")
-    path_ns: int = Field(description="time the critical path waits on them")
-
-
-class PathRun(Model):
-    """Consecutive operations of one name on the critical path."""
-
-    name: str | None = Field(description="null: the middle of a long path, summed up")
-    is_copy: bool
-    operations: int
-    operation_ns: int
-    waiting_ns: dict[str, int] = Field(description="cause -> ns waited before these operations")
-    entered_by: dict[EdgeKind, int] = Field(description="which edges bound them, counted")
+from rocm_perf_lab.analyze.graph.finding import (
+    DeviceTime,
+    EdgeCount,
+    HostOperator,
+    KernelOnGraph,
+    PathRun,
+)
+from rocm_perf_lab.arch.modelled_error import ModelledError
+from rocm_perf_lab.schema.common import Document, Provenance
 
 
 class DagDocument(Document):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.schema.common import Model, Versioned
-from rocm_perf_lab.schema.occupancy import Occupancy
 
 
 class KernelArgument(Model):

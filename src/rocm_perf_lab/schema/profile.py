@@ -11,9 +11,10 @@ from rocm_perf_lab.analyze.kernel_class import KernelClass
 from rocm_perf_lab.analyze.phases import PhaseKind
 from rocm_perf_lab.analyze.rules import RunLabel
 from rocm_perf_lab.analyze.run_verdict import RunScope
+from rocm_perf_lab.analyze.runtime import Stability
+from rocm_perf_lab.arch.modelled_error import ModelledError
+from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.schema.common import Document, Model
-from rocm_perf_lab.schema.modelled_error import ModelledError
-from rocm_perf_lab.schema.occupancy import Occupancy
 from rocm_perf_lab.schema.roofline import MetricRow
 from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 
@@ -37,22 +38,6 @@ class GpuInfo(Model):
     theoretical_peak_type: str | None = Field(
         default=None, description="that type and unit; valu_f32 (vector FP32) where not counted"
     )
-
-
-class Stability(Model):
-    """Of the runtime, over runs."""
-
-    runs: int
-    mean_ms: float
-    median_ms: float
-    stddev_ms: float | None
-    cv: float | None
-    ci95_ms: tuple[float, float] | None
-    classification: Literal["stable", "moderate", "unstable"] | None
-    repeats_exactly: bool = Field(
-        default=False, description="a deterministic model: spread says nothing about hardware"
-    )
-    reason: str | None = None
 
 
 class DispatchStatistics(Model):

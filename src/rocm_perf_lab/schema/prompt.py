@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from rocm_perf_lab.analyze.thread_trace.finding import Fractions, StallSite
+from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.schema.common import Model, Versioned
-from rocm_perf_lab.schema.occupancy import Occupancy
 from rocm_perf_lab.schema.profile import BottleneckSummary, Resources, RooflineSummary
 
 Policy = Literal["unroll", "body"]

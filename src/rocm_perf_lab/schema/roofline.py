@@ -12,8 +12,8 @@ from rocm_perf_lab.analyze.keys import KernelKey
 from rocm_perf_lab.analyze.memory_levels import Level
 from rocm_perf_lab.analyze.metrics_table import SHARES, Row
 from rocm_perf_lab.analyze.roofline import KernelRoofline, RooflineFinding
+from rocm_perf_lab.arch.modelled_error import ModelledError
 from rocm_perf_lab.schema.common import Document, Model, Provenance
-from rocm_perf_lab.schema.modelled_error import ModelledError
 
 Position = Literal["memory_bound", "compute_bound"]
 

@@ -19,8 +19,8 @@ from rocm_perf_lab.analyze.thread_trace.finding import (
 from rocm_perf_lab.analyze.thread_trace.residency import EngineOccupancy, WaveDurations
 from rocm_perf_lab.analyze.thread_trace.sums import Agreement
 from rocm_perf_lab.analyze.thread_trace.traffic import Traffic
+from rocm_perf_lab.arch.modelled_error import ModelledError
 from rocm_perf_lab.schema.common import Document, Model, Provenance
-from rocm_perf_lab.schema.modelled_error import ModelledError
 
 
 class Instruction(Model):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from rocm_perf_lab.analyze.graph.finding import Blocks, Timeline
+from rocm_perf_lab.arch.modelled_error import ModelledError
 from rocm_perf_lab.schema.common import Document, Model, Provenance
-from rocm_perf_lab.schema.modelled_error import ModelledError
 
 Block = tuple[int, int, int, int, int, int]
 _BLOCK = "rows of start_ns, duration_ns, busy_ns, name (index), operations, of them on the path"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab import scratch
-from rocm_perf_lab.arch.model_error import ERROR_CLASSES, model_errors
+from rocm_perf_lab.arch.modelled_error import ERROR_CLASSES, model_errors
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.validate.build import build, recorded
 from rocm_perf_lab.validate.costs import Costs, costs

@@ -19,8 +19,8 @@ from rocm_perf_lab.analyze.run_time import where_the_time_goes
 from rocm_perf_lab.analyze.thread_trace import ThreadTraceFinding
 from rocm_perf_lab.arch import load, roofline_csv
 from rocm_perf_lab.arch.gpu import CeilingKind, Gpu
-from rocm_perf_lab.arch.model_error import model_errors
 from rocm_perf_lab.arch.model_roofs import model_roofs
+from rocm_perf_lab.arch.modelled_error import model_errors
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.report.units import percent
 from rocm_perf_lab.schema.common import DeviceInfo

@@ -14,13 +14,13 @@ from rocm_perf_lab.arch.occupancy import (
     granted_sgprs,
     granted_vgprs,
     occupancy,
+    unknown_occupancy,
 )
 from rocm_perf_lab.codeobject.demangle import demangle
 from rocm_perf_lab.codeobject.kernels import CodeObject, Kernel, read_code_objects
 from rocm_perf_lab.device.disassembly import KNOWN, Instruction, disassemble, unknown
 from rocm_perf_lab.errors import BadInput, UsageError, plain
 from rocm_perf_lab.schema import disasm as schema
-from rocm_perf_lab.schema.occupancy import to_occupancy
 from rocm_perf_lab.trace.library_code import own_place
 
 _BLOCKS = (64, 128, 256, 512, 1024)
@@ -73,7 +73,7 @@ def occupancy_of(kernel: Kernel, block: int | None, dynamic_lds: int = 0) -> Occ
     try:
         gpu = load.gpu(kernel.architecture)
     except UsageError as error:
-        return Occupancy(None, None, None, threads, kernel.wave_size, reason=error.message)
+        return unknown_occupancy(error.message, threads, kernel.wave_size)
     return occupancy(
         gpu,
         threads=threads,
@@ -122,9 +122,9 @@ def _document(
             sgpr_per_wave=kernel.sgprs,
             max_threads_per_block=kernel.max_threads,
         ),
-        occupancy=to_occupancy(occupancy_of(kernel, block, dynamic_lds)),
+        occupancy=occupancy_of(kernel, block, dynamic_lds),
         occupancy_by_block=[
-            to_occupancy(occupancy_of(kernel, threads, dynamic_lds))
+            occupancy_of(kernel, threads, dynamic_lds)
             for threads in ([block] if block else usual_blocks(kernel))
         ],
         arguments=[schema.KernelArgument.of(a) for a in kernel.arguments],

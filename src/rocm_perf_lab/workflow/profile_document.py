@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rocm_perf_lab.analyze.bottleneck import Verdict
 from rocm_perf_lab.analyze.evidence import KernelAnalysis, TraceAnalysis
@@ -13,11 +14,10 @@ from rocm_perf_lab.analyze.occupancy import grid_waves_per_simd
 from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
 from rocm_perf_lab.arch.gpu import Gpu
-from rocm_perf_lab.arch.model_error import ErrorClass, model_errors
+from rocm_perf_lab.arch.modelled_error import ErrorClass, ModelledError, model_errors
+from rocm_perf_lab.arch.occupancy import Occupancy, unknown_occupancy
 from rocm_perf_lab.schema import analysis, profile, roofline, thread_trace
 from rocm_perf_lab.schema.common import Provenance
-from rocm_perf_lab.schema.modelled_error import ModelledError
-from rocm_perf_lab.schema.occupancy import Occupancy, to_occupancy
 from rocm_perf_lab.trace.trace import Agent
 from rocm_perf_lab.workflow.findings import NOT_RUN, SERIALISED, Findings
 from rocm_perf_lab.workflow.provenance import gpu_name
@@ -134,7 +134,7 @@ def _error(findings: Findings, kernel: str, kind: ErrorClass | None) -> Modelled
         return None
     product = findings.gpu.product if findings.gpu else None
     sampling = findings.sampling_error.get(kernel)
-    return ModelledError.of(model_errors().of(kind, product), sampling=sampling)
+    return replace(model_errors().of(kind, product), sampling=sampling)
 
 
 def _thread_trace(findings: Findings, dominant: str) -> thread_trace.ThreadTraceSummary | None:
@@ -145,14 +145,12 @@ def _thread_trace(findings: Findings, dominant: str) -> thread_trace.ThreadTrace
     return thread_trace.to_summary(found) if found else None
 
 
-def _stability(stability: Stability, modelled: bool = False) -> profile.Stability:
+def _stability(stability: Stability, modelled: bool = False) -> Stability:
     # A deterministic model repeats itself: its spread is no evidence of steadiness.
     if modelled and stability.stddev_ms == 0:
         why = "a deterministic model repeats exactly"
-        return profile.Stability.of(
-            stability, classification=None, reason=why, repeats_exactly=True
-        )
-    return profile.Stability.of(stability)
+        return replace(stability, classification=None, reason=why, repeats_exactly=True)
+    return stability
 
 
 def _resources(times: KernelTimes) -> profile.Resources:
@@ -170,8 +168,8 @@ def _resources(times: KernelTimes) -> profile.Resources:
 
 def _occupancy(times: KernelTimes, judged: KernelAnalysis | None) -> Occupancy:
     if judged is None:
-        return Occupancy.unknown(reason=NOT_RUN)
-    return to_occupancy(judged.occupancy)
+        return unknown_occupancy(NOT_RUN)
+    return judged.occupancy
 
 
 def _roofline(roof: KernelRoofline | None, findings: Findings) -> profile.RooflineSummary:

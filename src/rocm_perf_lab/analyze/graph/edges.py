@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,20 @@ class Kind(IntEnum):
     LEGACY_DEFAULT_STREAM = 6
     GRAPH = 7
     INFERRED = 8
+
+
+EdgeKind = Literal[
+    "STREAM",
+    "QUEUE",
+    "EVENT",
+    "HOST_LAUNCH",
+    "HOST_SYNC",
+    "HOST_ORDER",
+    "LEGACY_DEFAULT_STREAM",
+    "GRAPH",
+    "INFERRED",
+]
+KINDS: tuple[EdgeKind, ...] = get_args(EdgeKind)  # by Kind
 
 
 class Confidence(IntEnum):

@@ -10,30 +10,34 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rocm_perf_lab.analyze.graph.anatomy import Anatomy
-from rocm_perf_lab.analyze.graph.edges import Ints
+from rocm_perf_lab.analyze.graph.edges import EdgeKind, Ints
 
 WhatIfMethod = Literal["replay", "unchanged", "bound"]
 
 
 @dataclass(frozen=True)
 class EdgeCount:
-    kind: str
+    kind: EdgeKind
     count: int
-    confidence: Mapping[str, int]  # high, medium, low -> edges
-    on_path: int  # edges of this kind on the critical path
-    path_ns: int  # time the critical path spends waiting on them
+    confidence: Mapping[Literal["high", "medium", "low"], int]
+    on_path: int = field(metadata={"description": "edges of this kind on the critical path"})
+    path_ns: int = field(metadata={"description": "time the critical path waits on them"})
 
 
 @dataclass(frozen=True)
 class PathRun:
     """Consecutive operations of one name on the critical path."""
 
-    name: str | None  # None: `operations` in the middle, left out for length
+    name: str | None = field(metadata={"description": "null: the middle of a long path, summed up"})
     is_copy: bool
     operations: int
     operation_ns: int
-    waiting_ns: Mapping[str, int]  # cause -> ns waited before these operations
-    entered_by: Mapping[str, int]  # edge kind -> how many of them were bound by it
+    waiting_ns: Mapping[str, int] = field(
+        metadata={"description": "cause -> ns waited before these operations"}
+    )
+    entered_by: Mapping[EdgeKind, int] = field(
+        metadata={"description": "which edges bound them, counted"}
+    )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from rocm_perf_lab.analyze.graph.anatomy import anatomy
 from rocm_perf_lab.analyze.graph.clock import aligned
 from rocm_perf_lab.analyze.graph.columns import stable_order
-from rocm_perf_lab.analyze.graph.edges import Confidence, Index, Ints, Kind
+from rocm_perf_lab.analyze.graph.edges import KINDS, Confidence, Index, Ints, Kind
 from rocm_perf_lab.analyze.graph.finding import (
     DagFinding,
     DeviceTime,
@@ -137,9 +137,13 @@ def _edge_counts(graph: Graph, path: Path) -> tuple[EdgeCount, ...]:
     kind = e.kind[path.edge]
     return tuple(
         EdgeCount(
-            kind=k.name,
+            kind=KINDS[k],
             count=int(table[k].sum()),
-            confidence={c.name.lower(): int(table[k, c]) for c in reversed(Confidence)},
+            confidence={
+                "high": int(table[k, Confidence.HIGH]),
+                "medium": int(table[k, Confidence.MEDIUM]),
+                "low": int(table[k, Confidence.LOW]),
+            },
             on_path=int((kind == k).sum()),
             path_ns=int(path.edge_ns[kind == k].sum()),
         )

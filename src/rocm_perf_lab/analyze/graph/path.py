@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rocm_perf_lab.analyze.graph.columns import Union
-from rocm_perf_lab.analyze.graph.edges import Ints, Kind
+from rocm_perf_lab.analyze.graph.edges import KINDS, Ints, Kind
 from rocm_perf_lab.analyze.graph.finding import PathRun
 from rocm_perf_lab.analyze.graph.gaps import CAUSES, HOST, split
 from rocm_perf_lab.analyze.graph.graph import Graph
@@ -71,7 +71,7 @@ def runs(graph: Graph, ops: Operations, path: Path) -> tuple[PathRun, ...]:
             operations=int(operations[which].sum()),
             operation_ns=int(operation_ns[which].sum()),
             waiting_ns={c: ns for c, ns in zip(CAUSES, waits, strict=True) if ns},
-            entered_by={k.name: count for k, count in zip(Kind, kinds, strict=True) if count},
+            entered_by={k: count for k, count in zip(KINDS, kinds, strict=True) if count},
         )
 
     def rows(low: int, high: int) -> list[PathRun]:

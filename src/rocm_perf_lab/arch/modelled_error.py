@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, get_args
 
@@ -25,16 +25,27 @@ ERROR_CLASSES: tuple[ErrorClass, ...] = get_args(ErrorClass)
 
 @dataclass(frozen=True)
 class ModelledError:
-    """Errors are absolute and relative to the measured time: 0.05 is 5 % off."""
+    """How far modelled times of this class are from published ones; a share of the measured."""
 
-    kind: ErrorClass
-    words: str
-    validated: bool
-    typical: float | None  # median
+    kind: ErrorClass = field(metadata={"description": "by what limits the kernel or the run"})
+    words: str = field(metadata={"description": "the class in words"})
+    validated: bool = field(
+        metadata={"description": "published times of such kernels were compared"}
+    )
+    typical: float | None = field(
+        metadata={"description": "median error, without its sign; 0.05: 5 % off"}
+    )
     worst: float | None
-    rows: int  # published times compared
-    source: str | None
-    reason: str | None  # why there is no figure
+    rows: int = field(metadata={"description": "published times compared"})
+    source: str | None = field(metadata={"description": "programs and device of those times"})
+    reason: str | None = field(metadata={"description": "why there is no figure"})
+    sampling: float | None = field(
+        default=None,
+        metadata={
+            "description": "standard error that comes on top, where a part was simulated and the "
+            "rest extrapolated from it (`detailed_fraction`); a share of the modelled time"
+        },
+    )
 
 
 @dataclass(frozen=True)
