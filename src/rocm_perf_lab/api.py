@@ -29,7 +29,13 @@ from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 from rocm_perf_lab.schema.roofline import RooflineDocument
 from rocm_perf_lab.schema.thread_trace import ThreadTraceDocument
 from rocm_perf_lab.schema.timeline import TimelineDocument
-from rocm_perf_lab.workflow import Choices, Documents, Options, analyze_files, profile_program
+from rocm_perf_lab.workflow import (
+    Choices,
+    Documents,
+    ProfileOptions,
+    analyze_files,
+    profile_program,
+)
 from rocm_perf_lab.workflow.compare import compare_paths
 from rocm_perf_lab.workflow.disasm import disassembly
 from rocm_perf_lab.workflow.documents import write_documents
@@ -172,7 +178,7 @@ def profile(
 
     `timeout_s` bounds each of its runs; `tell` hears what is going on.
     """
-    options = Options(
+    options = ProfileOptions(
         program=program,
         arguments=arguments,
         runs=runs,

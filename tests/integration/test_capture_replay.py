@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.errors import Refused
-from rocm_perf_lab.replay.capture import Options, capture_program
+from rocm_perf_lab.replay.capture import CaptureOptions, capture_program
 from rocm_perf_lab.replay.session import ORIGINAL, ReplaySession
 from support.hip_build import hipcc, need_virtual_gpu
 
@@ -67,7 +67,9 @@ def built(folder: Path, source: Path) -> Path:
 
 def capture(program: Path, arguments: tuple[str, ...], kernel: str, out: Path) -> Path:
     return capture_program(
-        Options(program=str(program), arguments=arguments, kernel=kernel, out=out, device="virtual")
+        CaptureOptions(
+            program=str(program), arguments=arguments, kernel=kernel, out=out, device="virtual"
+        )
     ).folder
 
 
@@ -104,7 +106,7 @@ def test_a_later_launch_starts_from_what_the_earlier_ones_left(
 ) -> None:
     source = built(programs, PROGRAMS / "capture_cases.cpp")
     folder = capture_program(
-        Options(
+        CaptureOptions(
             program=str(source),
             arguments=("in_place",),
             kernel="in_place",

@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.measure import Bar
 from rocm_perf_lab.optimize.proposal import Context, Proposal
 from rocm_perf_lab.optimize.sandbox import Limits, Sandbox, available
 from rocm_perf_lab.optimize.target import Target, open_confined
-from rocm_perf_lab.replay.capture import Options, capture_program
+from rocm_perf_lab.replay.capture import CaptureOptions, capture_program
 from rocm_perf_lab.replay.format import open_capture
 from rocm_perf_lab.replay.launches import launch_of, record_launches
 from support.catalogue import TARGET, Entry, context, entries
@@ -66,11 +66,13 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     builder = Builder(default_recipe("gfx942"), box, (TARGET,), "gfx942")
     original = builder.build(TARGET, TARGET.read_text("utf-8"), work / "original")
     capture = folder / "capture"
-    capture_program(Options(str(original.program), (), r"^target\(", out=capture, device="virtual"))
+    capture_program(
+        CaptureOptions(str(original.program), (), r"^target\(", out=capture, device="virtual")
+    )
     seeing = Sandbox(box.kind, work, (capture,), box.limits)
     with open_capture(capture) as opened:
         main = launch_of(opened)
-    symbol, options = main.symbol, Options(str(original.program), (), "", device="virtual")
+    symbol, options = main.symbol, CaptureOptions(str(original.program), (), "", device="virtual")
     family = make_family(
         original, capture, main, record_launches(options), options, folder / "launches",
         lambda path: lambda seed: open_confined(path, "virtual", seeing, seed), lambda _: None,

@@ -9,7 +9,7 @@ import pytest
 from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.errors import BadInput, Refused
 from rocm_perf_lab.optimize import promises
-from rocm_perf_lab.replay.capture import Options
+from rocm_perf_lab.replay.capture import CaptureOptions
 from rocm_perf_lab.replay.launches import Launches, Want, capture_several, record_launches
 from rocm_perf_lab.replay.session import ORIGINAL, ReplaySession
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
@@ -28,7 +28,7 @@ def aliased(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def recorded(aliased: Path) -> Launches:
-    return record_launches(Options(str(aliased), (), "", device="virtual"))
+    return record_launches(CaptureOptions(str(aliased), (), "", device="virtual"))
 
 
 def test_launches_that_differ_in_nothing_are_recorded_once(recorded: Launches) -> None:
@@ -61,7 +61,7 @@ def test_several_launches_are_captured_in_one_run(
         Want(SYMBOL, 6, tmp_path / "never"),
         Want(SYMBOL, 3, tmp_path / "large", max_bytes=1),
     ]
-    found = capture_several(Options(str(aliased), (), "", device="virtual"), wants)
+    found = capture_several(CaptureOptions(str(aliased), (), "", device="virtual"), wants)
     assert found[:2] == [None, None]
     assert isinstance(found[2], BadInput)
     assert isinstance(found[3], Refused)
@@ -77,7 +77,7 @@ def test_launches_on_several_streams_are_captured_one_after_the_other(tmp_path: 
     need_virtual_gpu()
     program = tmp_path / "streams"
     hipcc("-O3", REPOSITORY / "examples" / "streams.cpp", "-o", program)
-    options = Options(str(program), (), "", device="virtual")
+    options = CaptureOptions(str(program), (), "", device="virtual")
     every = record_launches(options).all
     wants = [Want(each.symbol, each.index, tmp_path / str(i)) for i, each in enumerate(every)]
     assert capture_several(options, wants) == [None] * len(every)

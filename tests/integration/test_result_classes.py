@@ -12,7 +12,7 @@ from rocm_perf_lab.codeobject.kernels import read_code_objects
 from rocm_perf_lab.optimize.result_check import Plan, check, prepare
 from rocm_perf_lab.optimize.sandbox import Sandbox, available
 from rocm_perf_lab.optimize.target import open_confined
-from rocm_perf_lab.replay.capture import Options, capture_program
+from rocm_perf_lab.replay.capture import CaptureOptions, capture_program
 from rocm_perf_lab.replay.session import ReplaySession
 from support.catalogue import PROGRAMS
 from support.hip_build import hipcc, need_virtual_gpu
@@ -114,7 +114,7 @@ class Bench:
     def capture(self, kernel: str) -> Path:
         out = self.folder / f"capture-{kernel}"
         program = str(self.folder / "program")
-        capture_program(Options(program, (), rf"^{kernel}\(", out=out, device="virtual"))
+        capture_program(CaptureOptions(program, (), rf"^{kernel}\(", out=out, device="virtual"))
         return out
 
     @functools.cache  # noqa: B019

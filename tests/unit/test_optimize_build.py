@@ -13,7 +13,7 @@ from rocm_perf_lab.optimize import run
 from rocm_perf_lab.optimize.build import default_recipe, parse_recipe
 from rocm_perf_lab.optimize.find_source import read_text
 from rocm_perf_lab.optimize.measure import Bar
-from rocm_perf_lab.optimize.options import Options, parse_time
+from rocm_perf_lab.optimize.options import OptimizeOptions, parse_time
 from rocm_perf_lab.optimize.program_output import Rule
 from rocm_perf_lab.optimize.proposers import Wanted
 from rocm_perf_lab.optimize.workspace import open_workspace
@@ -151,7 +151,7 @@ def test_without_a_sandbox_only_rules_run(
 ) -> None:
     """What somebody else wrote is never run unconfined, unless the user says so."""
     monkeypatch.setattr("rocm_perf_lab.optimize.sandbox.available", lambda: "none")
-    asked = Options(
+    asked = OptimizeOptions(
         program="p", arguments=(), sources=(), build=None, proposer=Wanted(proposer),
         policy="body", kernel=None, max_iterations=1, budget_s=1, bar=Bar(1.02, 0.95),
         apply=False, patch=None, bundle=None, report=None, out=Path("out"), device="auto",

@@ -111,7 +111,7 @@ def lookup(agent: Agent) -> Gpu | None:
 
 def recorded(architecture: str, product_name: str) -> Gpu | None:
     """As `lookup`, of what a document says of its GPU."""
-    return lookup(Agent(0, "GPU", architecture, "", product_name, None, None))
+    return lookup(Agent(0, "GPU", architecture, "", product_name))
 
 
 def _of_name(name: str) -> Gpu:

@@ -17,7 +17,7 @@ from rocm_perf_lab.collect.worker_line import Line
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.workflow.analyze import Choices
 from rocm_perf_lab.workflow.documents import Documents
-from rocm_perf_lab.workflow.profile import Options, profile_program
+from rocm_perf_lab.workflow.profile import ProfileOptions, profile_program
 
 RUN = "run"
 
@@ -49,7 +49,7 @@ def command(into: int, out: int, folder: Path) -> list[str]:
 def _profile(request: Request, folder: Path) -> Answer:
     program, *arguments = request.command
     metric = Metric(request.metric, profiled=True, counters=tuple(request.counters))
-    options = Options(
+    options = ProfileOptions(
         program=program,
         arguments=tuple(arguments),
         runs=1,

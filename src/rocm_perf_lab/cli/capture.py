@@ -68,7 +68,7 @@ def capture(
     from rocm_perf_lab.schema.common import to_json
 
     with given() as stdin, progress() as tell:
-        options = work.Options(
+        options = work.CaptureOptions(
             program=program,
             arguments=tuple(arguments or ()),
             kernel=kernel,

@@ -87,12 +87,12 @@ def optimize(
     """
     from rocm_perf_lab.optimize import run
     from rocm_perf_lab.optimize.measure import Bar
-    from rocm_perf_lab.optimize.options import Options, parse_time
+    from rocm_perf_lab.optimize.options import OptimizeOptions, parse_time
     from rocm_perf_lab.optimize.program_output import parse_rule
     from rocm_perf_lab.optimize.proposers import Wanted
     from rocm_perf_lab.schema.common import to_json
 
-    options = Options(
+    options = OptimizeOptions(
         program=program,
         arguments=tuple(arguments or ()),
         sources=tuple(source or ()),

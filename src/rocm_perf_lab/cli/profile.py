@@ -107,7 +107,7 @@ def profile(
             )
     elif program is None:
         raise UsageError("no program to profile", hint="rocm-perf profile ./program")
-    options = workflow.Options(
+    options = workflow.ProfileOptions(
         program=program or "",
         arguments=tuple(arguments or ()),
         runs=runs,

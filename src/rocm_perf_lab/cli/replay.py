@@ -180,9 +180,9 @@ def profile_command(
     """Roofline, counters, thread trace and verdict of the captured dispatch alone."""
     from rocm_perf_lab.cli.output import print_profile
     from rocm_perf_lab.replay.microscope import profile_capture
-    from rocm_perf_lab.workflow import Choices, Options
+    from rocm_perf_lab.workflow import Choices, ProfileOptions
 
-    asked = Options(
+    asked = ProfileOptions(
         program="",
         runs=runs,
         counters=counters,

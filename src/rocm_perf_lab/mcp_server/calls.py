@@ -24,7 +24,7 @@ from rocm_perf_lab.report import compare as comparison
 from rocm_perf_lab.report import replay as replay_text
 from rocm_perf_lab.report.text import summary
 from rocm_perf_lab.report.units import size
-from rocm_perf_lab.workflow import Options
+from rocm_perf_lab.workflow import ProfileOptions
 from rocm_perf_lab.workflow.documents import write_documents
 from rocm_perf_lab.workflow.explain import rule_texts
 from rocm_perf_lab.workflow.parts import PARTS
@@ -93,7 +93,7 @@ def explain(request: ask.ExplainRequest, tell: Tell) -> str:
 
 def capture(request: ask.CaptureRequest, tell: Tell) -> str:
     made = captures.capture_program(
-        captures.Options(
+        captures.CaptureOptions(
             program=request.program,
             arguments=tuple(request.arguments),
             kernel=request.kernel,
@@ -124,7 +124,7 @@ def replay(request: ask.ReplayRequest, tell: Tell) -> str:
         text = replay_text.info(info(folder))
         return page(text, request.offset, request.max_chars, "replay with action=info,")
     if request.action == "profile":
-        asked = Options(
+        asked = ProfileOptions(
             program="",
             counters=request.counters,
             att=request.att,

@@ -12,8 +12,8 @@ from rocm_perf_lab.arch.load import gpu
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
 from rocm_perf_lab.optimize.layout import Debug
-from rocm_perf_lab.optimize.options import Options
-from rocm_perf_lab.replay.capture import Options as CaptureOptions
+from rocm_perf_lab.optimize.options import OptimizeOptions
+from rocm_perf_lab.replay.capture import CaptureOptions
 from rocm_perf_lab.replay.launches import Launches, record_launches
 from rocm_perf_lab.schema.profile import ProfileDocument
 
@@ -46,7 +46,7 @@ def debug_types(builder: Builder, path: Path, text: str, folder: Path) -> Debug:
     return find
 
 
-def profile(original: Built, options: Options, folder: Path, tell: Tell) -> ProfileDocument:
+def profile(original: Built, options: OptimizeOptions, folder: Path, tell: Tell) -> ProfileDocument:
     """Kept in the run's folder: a run that goes on goes by the same one."""
     from rocm_perf_lab import workflow
     from rocm_perf_lab.workflow.analyze import Choices
@@ -58,7 +58,7 @@ def profile(original: Built, options: Options, folder: Path, tell: Tell) -> Prof
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
     documents = workflow.profile_program(
-        workflow.Options(
+        workflow.ProfileOptions(
             program=str(original.program),
             arguments=options.arguments,
             att=True,
@@ -73,7 +73,7 @@ def profile(original: Built, options: Options, folder: Path, tell: Tell) -> Prof
     return documents.profile
 
 
-def launches(original: Built, options: Options, tell: Tell) -> Launches:
+def launches(original: Built, options: OptimizeOptions, tell: Tell) -> Launches:
     """How it launches its kernels: what a sample is chosen from and promises are held against."""
     asked = CaptureOptions(str(original.program), options.arguments, "", device=options.device)
     return record_launches(asked, tell)

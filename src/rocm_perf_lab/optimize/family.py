@@ -21,7 +21,7 @@ from rocm_perf_lab.optimize.launches import Feature, features, short
 from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.program_guard import instructions
 from rocm_perf_lab.optimize.result_check import CheckResult, Plan, SetResult
-from rocm_perf_lab.replay.capture import Options
+from rocm_perf_lab.replay.capture import CaptureOptions
 from rocm_perf_lab.replay.format import open_capture
 from rocm_perf_lab.replay.launches import (
     Launch,
@@ -198,7 +198,7 @@ def make_family(
     capture: Path,
     main: Launch,
     recorded: Launches,
-    options: Options,
+    options: CaptureOptions,
     folder: Path,
     opens: Opens,
     tell: Tell,
@@ -289,7 +289,7 @@ def _groups(launch: Launch) -> int:
 
 
 def _capture(
-    chosen: Sequence[Launch], options: Options, folder: Path, tell: Tell
+    chosen: Sequence[Launch], options: CaptureOptions, folder: Path, tell: Tell
 ) -> dict[str, str]:
     """Into a folder that gets its name when all are there; by symbol why one could not be had."""
     tell(f"capturing further launches of {short(chosen[0].symbol)}: {len(chosen)}")

@@ -34,7 +34,7 @@ def first_context(
     texts, how = find_source(resolved, sources)
     tell(f"source: {', '.join(path.name for path in texts)} ({how})")
     flags = parse_recipe(build).flags if build else ()
-    options = workflow.Options(
+    options = workflow.ProfileOptions(
         program=str(resolved),
         arguments=tuple(arguments),
         att=True,

@@ -21,7 +21,7 @@ from rocm_perf_lab.optimize.context import architecture_of, build_context
 from rocm_perf_lab.optimize.further import further, withheld
 from rocm_perf_lab.optimize.kernel_source import Located, locate_among
 from rocm_perf_lab.optimize.layout import Debug, no_debug
-from rocm_perf_lab.optimize.options import Clock, Options, Program
+from rocm_perf_lab.optimize.options import Clock, OptimizeOptions, Program
 from rocm_perf_lab.optimize.patch import limits, make_patch
 from rocm_perf_lab.optimize.program_guard import instructions
 from rocm_perf_lab.optimize.program_output import Expected, Rule
@@ -74,7 +74,7 @@ class Search:
 
     def __init__(
         self,
-        options: Options,
+        options: OptimizeOptions,
         program: Program,
         proposer: Proposer,
         box: Sandbox,

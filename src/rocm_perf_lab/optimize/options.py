@@ -25,7 +25,7 @@ from rocm_perf_lab.optimize.workspace import digest
 
 
 @dataclass(frozen=True)
-class Options:
+class OptimizeOptions:
     program: str
     arguments: tuple[str, ...]
     sources: tuple[Path, ...]  # none: they are looked for
@@ -79,7 +79,7 @@ def parse_time(text: str) -> float:
     return seconds
 
 
-def find_program(options: Options, tell: Callable[[str], None]) -> Program:
+def find_program(options: OptimizeOptions, tell: Callable[[str], None]) -> Program:
     path = Path(resolve(options.program)).resolve()
     sources, how = find_source(path, options.sources)
     tell(f"source: {', '.join(map(str, sources))} ({how})")
@@ -91,7 +91,7 @@ def find_program(options: Options, tell: Callable[[str], None]) -> Program:
     return Program(path, sources, own_files(sources, recipe.flags), recipe, architecture)
 
 
-def settings_of(options: Options, program: Program) -> dict[str, Any]:
+def settings_of(options: OptimizeOptions, program: Program) -> dict[str, Any]:
     """What makes two runs the same search; also the ledger's first entry."""
     texts = {str(path): digest(text) for path, text in program.files.items()}
     proposer = options.proposer

@@ -18,7 +18,7 @@ from rocm_perf_lab.optimize import page, sandbox
 from rocm_perf_lab.optimize.build import code_objects
 from rocm_perf_lab.optimize.bundle import write_bundle
 from rocm_perf_lab.optimize.loop import Search
-from rocm_perf_lab.optimize.options import Options, Program, find_program, settings_of
+from rocm_perf_lab.optimize.options import OptimizeOptions, Program, find_program, settings_of
 from rocm_perf_lab.optimize.patch import apply as apply_text
 from rocm_perf_lab.optimize.patch import how_to_apply
 from rocm_perf_lab.optimize.proposers import find_proposer
@@ -39,7 +39,7 @@ class Done:
     written: tuple[str, ...]
 
 
-def optimize(options: Options, tell: Tell) -> Done:
+def optimize(options: OptimizeOptions, tell: Tell) -> Done:
     warnings: list[str] = []
     if options.apply and options.patch:
         raise UsageError("--apply and --patch are two ways to have the result", hint="choose one")
@@ -69,7 +69,7 @@ def optimize(options: Options, tell: Tell) -> Done:
     return Done(document, tuple(warnings), tuple(written))
 
 
-def _sandbox(options: Options, warnings: list[str]) -> sandbox.Kind:
+def _sandbox(options: OptimizeOptions, warnings: list[str]) -> sandbox.Kind:
     """Rules only rearrange the user's own text; what others write is never run unconfined."""
     if options.sandbox and options.proposer.name != "rules":
         kind = sandbox.confined("install bubblewrap, or take the risk with --no-sandbox")
@@ -83,7 +83,9 @@ def _sandbox(options: Options, warnings: list[str]) -> sandbox.Kind:
     return kind
 
 
-def _box(kind: sandbox.Kind, space: Workspace, options: Options, program: Program) -> Sandbox:
+def _box(
+    kind: sandbox.Kind, space: Workspace, options: OptimizeOptions, program: Program
+) -> Sandbox:
     prepare(program.architecture)
     named = [path.resolve() for word in options.arguments if (path := Path(word)).is_file()]
     seen = {program.path, *named, *sandbox.shown(Path.cwd().resolve())}
@@ -135,7 +137,7 @@ def _found_before(space: Workspace) -> OptimizeDocument:
     return document.model_copy(update={"resumed": True, "ledger_head": space.ledger.head})
 
 
-def _hand_over(options: Options, document: OptimizeDocument, space: Workspace) -> list[str]:
+def _hand_over(options: OptimizeOptions, document: OptimizeDocument, space: Workspace) -> list[str]:
     """Each step may be done again: a run that is killed here does them all another time."""
     folder, story = space.folder, Story(space.ledger.entries)
     write_file(folder / RESULT, to_json(document))

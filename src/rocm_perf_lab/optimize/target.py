@@ -20,8 +20,7 @@ from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.measure import write_floor_ns
 from rocm_perf_lab.optimize.result_check import CheckResult, Plan
 from rocm_perf_lab.optimize.sandbox import Sandbox
-from rocm_perf_lab.replay.capture import Options as CaptureOptions
-from rocm_perf_lab.replay.capture import capture_program
+from rocm_perf_lab.replay.capture import CaptureOptions, capture_program
 from rocm_perf_lab.replay.format import Capture, open_capture
 from rocm_perf_lab.replay.launches import Launches, launch_of
 from rocm_perf_lab.replay.session import ReplaySession

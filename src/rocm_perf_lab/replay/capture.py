@@ -37,7 +37,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Options:
+class CaptureOptions:
     program: str
     arguments: tuple[str, ...]
     kernel: str
@@ -57,7 +57,7 @@ class Made:
     failure: str | None  # how the program ended afterwards, if not well
 
 
-def capture_program(options: Options, tell: Tell = lambda _: None) -> Made:
+def capture_program(options: CaptureOptions, tell: Tell = lambda _: None) -> Made:
     _check_regex(options.kernel)
     program = resolve(options.program)
     target = choose(options.device, rocprofv3_installed=True)
@@ -125,7 +125,7 @@ def _environment(target: ProfilingTarget, folder: Path) -> dict[str, str]:
 
 
 def _run(
-    program: str, options: Options, target: ProfilingTarget, folder: Path, tell: Tell
+    program: str, options: CaptureOptions, target: ProfilingTarget, folder: Path, tell: Tell
 ) -> str | None:
     """Run the program; a sentence if it did not end well although the capture was made."""
     limit = options.max_bytes
@@ -140,7 +140,7 @@ def _run(
 @contextlib.contextmanager
 def observed(
     program: str,
-    options: Options,
+    options: CaptureOptions,
     config: Sequence[str],
     target: ProfilingTarget,
     folder: Path,
@@ -194,7 +194,7 @@ def _tell_new(rows: list[list[str]], tell: Tell) -> int:
 
 
 def why_not(
-    options: Options, folder: Path, sentence: str, outcome: process.Ended
+    options: CaptureOptions, folder: Path, sentence: str, outcome: process.Ended
 ) -> BadInput | Refused | MissingTool:
     status = {row[0]: row for row in native_log.lines(folder, native_log.STATUS) if row}
     tail = f"its last lines were:\n  {outcome.tail()}" if outcome.tail() else "it wrote nothing"
@@ -231,7 +231,7 @@ def why_not(
     return _never_matched(options, folder, "loaded" in status)
 
 
-def _never_matched(options: Options, folder: Path, loaded: bool) -> BadInput:
+def _never_matched(options: CaptureOptions, folder: Path, loaded: bool) -> BadInput:
     program = Path(options.program).name
     if not loaded:
         return BadInput(f"{program} never used the GPU", hint="the HSA runtime was not started")

@@ -12,7 +12,7 @@ from rocm_perf_lab.collect.program import resolve
 from rocm_perf_lab.device.target import choose
 from rocm_perf_lab.errors import BadInput, PerfLabError
 from rocm_perf_lab.replay import finish, native_log
-from rocm_perf_lab.replay.capture import Options, observed, provenance, why_not
+from rocm_perf_lab.replay.capture import CaptureOptions, observed, provenance, why_not
 from rocm_perf_lab.replay.format import Capture
 
 Tell = Callable[[str], None]
@@ -41,7 +41,7 @@ class Launches:
     complete: bool = True
 
 
-def record_launches(options: Options, tell: Tell = lambda _: None) -> Launches:
+def record_launches(options: CaptureOptions, tell: Tell = lambda _: None) -> Launches:
     """Run the program once; of the options program, arguments, device and time limit count."""
     program, target = (
         resolve(options.program),
@@ -115,7 +115,7 @@ class Want:
 
 
 def capture_several(
-    options: Options, wants: Sequence[Want], tell: Tell = lambda _: None
+    options: CaptureOptions, wants: Sequence[Want], tell: Tell = lambda _: None
 ) -> list[PerfLabError | None]:
     """Capture them all in one run of the program; why one could not be had, in their order."""
     program, target = (

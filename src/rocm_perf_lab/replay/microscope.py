@@ -16,7 +16,7 @@ from rocm_perf_lab.workflow.documents import Documents
 
 def profile_capture(
     capture: Path | None,
-    asked: workflow.Options,
+    asked: workflow.ProfileOptions,
     out: Path,
     tell: Tell,
     *,

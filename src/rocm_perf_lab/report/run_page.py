@@ -40,57 +40,45 @@ class Pages:
 
 
 def render(run: Pages) -> str:
-    p = run.profile
-    colours = {k.kernel.name: page.colour(i) for i, k in enumerate(p.kernels)}
-    on_graph = {k.name: k for k in run.dag.kernels if not k.is_copy} if run.dag else {}
-    return page.render(
-        "run.html.j2",
-        title=_title(p),
-        p=p,
-        virtual=p.provenance.device.kind == "virtual",
-        dominant=dominant_kernel(p),
-        story=story(p, run.dag),
-        parts=_parts(p),
-        roofline=roofline(run.roofline, colours) if run.roofline else None,
-        roofline_document=run.roofline,
-        kernels=[_row(k, on_graph.get(k.kernel.name), run) for k in p.kernels[:MOST_KERNELS]],
-        kernels_left_out=max(0, len(p.kernels) - MOST_KERNELS),
-        colours=colours,
-        dag=run.dag,
-        timeline=run.timeline,
-        timeline_data=timeline(run.timeline, colours) if run.timeline else None,
-        what_if=_what_if(run),
-        occupancy=_occupancy(run),
-        sources=[
-            (trace, view)
-            for trace in (run.thread_trace.traces if run.thread_trace else ())
-            if (view := source.source_view(trace, run.sources)) is not None
-        ],
-        empty_traces=[t for t in run.thread_trace.traces if not t.usable]
-        if run.thread_trace
-        else [],
-        metrics=_metrics(run),
-        causes=CAUSES,
-    )
+    return page.render("run.html.j2", title=_title(run.profile), **_drawn(run, MOST_KERNELS))
 
 
 def fragment(run: Pages, parts: Sequence[str]) -> str:
     """Some charts of the page for a notebook: the same templates, no page around them."""
-    colours = {k.kernel.name: page.colour(i) for i, k in enumerate(run.profile.kernels)}
-    return page.render(
-        "fragment.html.j2",
-        wanted=parts,
-        p=run.profile,
-        virtual=run.profile.provenance.device.kind == "virtual",
-        story=story(run.profile, run.dag),
-        roofline=roofline(run.roofline, colours) if run.roofline else None,
-        roofline_document=run.roofline,
-        kernels=[_row(k, None, run) for k in run.profile.kernels[:20]],
-        kernels_left_out=max(0, len(run.profile.kernels) - 20),
-        timeline=run.timeline,
-        timeline_data=timeline(run.timeline, colours) if run.timeline else None,
-        colours=colours,
-    )
+    return page.render("fragment.html.j2", wanted=parts, **_drawn(run, 20))
+
+
+def _drawn(run: Pages, most: int) -> dict[str, Any]:
+    """What the templates show, with so many kernels at most."""
+    p = run.profile
+    colours = {k.kernel.name: page.colour(i) for i, k in enumerate(p.kernels)}
+    on_graph = {k.name: k for k in run.dag.kernels if not k.is_copy} if run.dag else {}
+    traces = run.thread_trace.traces if run.thread_trace else []
+    return {
+        "p": p,
+        "virtual": p.provenance.device.kind == "virtual",
+        "dominant": dominant_kernel(p),
+        "story": story(p, run.dag),
+        "parts": _parts(p),
+        "roofline": roofline(run.roofline, colours) if run.roofline else None,
+        "roofline_document": run.roofline,
+        "kernels": [_row(k, on_graph.get(k.kernel.name), run) for k in p.kernels[:most]],
+        "kernels_left_out": max(0, len(p.kernels) - most),
+        "colours": colours,
+        "dag": run.dag,
+        "timeline": run.timeline,
+        "timeline_data": timeline(run.timeline, colours) if run.timeline else None,
+        "what_if": _what_if(run),
+        "occupancy": _occupancy(run),
+        "sources": [
+            (trace, view)
+            for trace in traces
+            if (view := source.source_view(trace, run.sources)) is not None
+        ],
+        "empty_traces": [trace for trace in traces if not trace.usable],
+        "metrics": _metrics(run),
+        "causes": CAUSES,
+    }
 
 
 def _title(p: ProfileDocument) -> str:

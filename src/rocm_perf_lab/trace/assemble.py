@@ -52,6 +52,11 @@ class Measured:
     value: FloatColumn = field(default_factory=lambda: np.zeros(0, np.float64))
 
 
+def no_rows() -> Columns:
+    empty = np.zeros(0, dtype=np.int64)
+    return {"start_ns": empty, "end_ns": empty}
+
+
 @dataclass
 class Raw:
     """A reader's result. Column names are the model's; a missing column means "not recorded"."""
@@ -62,8 +67,8 @@ class Raw:
     kernels: Sequence[KernelSymbol]
     strings: Sequence[str]
     dispatches: Columns
-    copies: Columns
-    regions: Columns
+    copies: Columns = field(default_factory=no_rows)
+    regions: Columns = field(default_factory=no_rows)
     measured: Measured = field(default_factory=Measured)
     virtual: bool = False
     operators: Operators | None = None  # its threads as recorded, as those of frames

@@ -187,14 +187,8 @@ def _trace(
             processes=tuple(
                 Process(
                     pid=number(pid),
-                    parent_pid=None,
-                    guid=None,
                     command=facts.get("command"),
                     hostname=facts.get("hostname"),
-                    machine_id=None,
-                    start_ns=None,
-                    end_ns=None,
-                    source=0,
                 )
                 for pid in pids
             ),
@@ -202,8 +196,6 @@ def _trace(
             kernels=kernels,
             strings=[],
             dispatches=columns,
-            copies=_nothing(),
-            regions=_nothing(),
             measured=_measured(part),
             rocm_version=facts.get("rocm_version"),
             notes=notes,
@@ -248,14 +240,10 @@ def _kernels(rows: list[dict[str, str]], architecture: str) -> tuple[IntColumn, 
         kernel_symbol(
             process=0,
             name=kernel_name(name) or "<unnamed kernel>",
-            mangled=None,
-            code_object_id=None,
             architecture=architecture,
             sgprs=number(sgprs),
             arch_vgprs=number(_integer(arch)),
             accum_vgprs=number(_integer(accum)),
-            lds=None,
-            scratch=None,
             accum_never_seen=never,
         )
         for name, arch, accum, sgprs in shapes
@@ -309,7 +297,6 @@ def _agent(
         architecture=architecture,
         model_name=facts.get("gpu_model", ""),
         product_name=facts.get("gpu_model", ""),
-        handle=None,
         index=number(index),
         properties=properties,
     )
@@ -331,7 +318,6 @@ def _agent_info(path: Path) -> dict[int, Agent]:
             architecture=facts.get("name", ""),
             model_name=facts.get("model_name", ""),
             product_name=facts.get("product_name", ""),
-            handle=None,
             index=number(node),
             properties=dict(sorted(numbers.items())),
         )
@@ -369,8 +355,3 @@ def _integer(text: str) -> int:
 
 def _column(rows: list[dict[str, str]], name: str) -> IntColumn:
     return np.fromiter((_integer(r.get(name, "")) for r in rows), dtype=np.int64, count=len(rows))
-
-
-def _nothing() -> Columns:
-    empty = np.zeros(0, dtype=np.int64)
-    return {"start_ns": empty, "end_ns": empty}

@@ -20,7 +20,7 @@ _MISREAD_BF16 = "bool _Accum"  # what demanglers that do not know DF16b make of 
 
 def unknown_kernel(number: int) -> KernelSymbol:
     name = "<unknown kernel>" if number == MISSING else f"<unknown kernel {number}>"
-    return KernelSymbol(0, name, None, None, None, None, None, None, None, None)
+    return KernelSymbol(0, name)
 
 
 def symbol_name(*candidates: object) -> str | None:
@@ -44,15 +44,15 @@ def kernel_symbol(
     *,
     process: int,
     name: str,
-    mangled: str | None,
-    code_object_id: int | None,
     architecture: str,
+    accum_never_seen: bool,
+    mangled: str | None = None,
+    code_object_id: int | None = None,
     sgprs: int | None,
     arch_vgprs: int | None,
     accum_vgprs: int | None,
-    lds: int | None,
-    scratch: int | None,
-    accum_never_seen: bool,
+    lds: int | None = None,
+    scratch: int | None = None,
 ) -> KernelSymbol:
     counts = vgpr.true_counts(architecture, arch_vgprs, accum_vgprs, accum_never_seen)
     return KernelSymbol(

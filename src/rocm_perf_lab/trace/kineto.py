@@ -90,21 +90,11 @@ def _trace(events: Events, path: Path) -> Trace:
             processes=(
                 Process(
                     pid=number(int(pids.min())) if len(pids) else None,
-                    parent_pid=None,
                     guid=ordinary_text(facts.get("trace_id")),
-                    command=None,
-                    hostname=None,
-                    machine_id=None,
-                    start_ns=None,
-                    end_ns=None,
-                    source=0,
                 ),
             ),
             agents=tuple(agent_of(d, facts.get("deviceProperties")) for d in devices.tolist()),
-            kernels=[
-                KernelSymbol(0, name, None, None, None, None, None, None, None, None)
-                for name in symbols
-            ],
+            kernels=[KernelSymbol(0, name) for name in symbols],
             dispatches=dispatches,
             copies=copied,
             regions=_calls(calls, int(np.count_nonzero(streams != MISSING)) == 1, strings),

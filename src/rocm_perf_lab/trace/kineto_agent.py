@@ -39,7 +39,7 @@ def agent_of(device: int, listed: object) -> Agent:
         # Numbers of nodes and of devices differ; where all devices are alike it does not matter.
         properties = known[0] if len(alike) == 1 else None
     if properties is None:
-        return Agent(0, "GPU", "", "", "", None, number(device), {})
+        return Agent(0, "GPU", "", "", "", index=number(device))
     name = ordinary_text(properties.get("name")) or ""
     cus = as_integer(properties.get("numSms"))
     found = {
@@ -52,7 +52,6 @@ def agent_of(device: int, listed: object) -> Agent:
         architecture=_architecture(name, properties, cus),
         model_name=name,
         product_name=name,
-        handle=None,
         index=number(device),
         properties={key: value for key, value in found.items() if value > 0},
     )

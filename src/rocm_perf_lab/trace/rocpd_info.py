@@ -102,7 +102,7 @@ def processes(data: Dataset, source: int) -> Processes:
     ids, _ = int_column([row[0] for row in rows])
     if not found and _any_dispatch(data):
         machine_id, hostname = next(iter(nodes.values()), (None, None))
-        found = [Process(None, None, data.guid, None, hostname, machine_id, None, None, source)]
+        found = [Process(guid=data.guid, hostname=hostname, machine_id=machine_id, source=source)]
         ids = np.array([MISSING], dtype=np.int64)
     return Processes(ids, found)
 

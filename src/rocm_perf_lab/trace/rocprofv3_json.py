@@ -102,13 +102,11 @@ def _process(tool: Object) -> Process:
     return Process(
         pid=number(metadata.get("pid")),
         parent_pid=number(metadata.get("ppid")),
-        guid=None,
         command=ordinary_text(command),
         hostname=ordinary_text(node.get("hostname")),
         machine_id=ordinary_text(node.get("machine_id")),
         start_ns=number(metadata.get("init_time")) or None,
         end_ns=number(metadata.get("fini_time")) or None,
-        source=0,
     )
 
 

@@ -32,15 +32,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Process:
-    pid: int | None
-    parent_pid: int | None
-    guid: str | None
-    command: str | None  # never the environment: it holds secrets
-    hostname: str | None
-    machine_id: str | None
-    start_ns: int | None  # of the process as recorded, or its first record
-    end_ns: int | None
-    source: int  # index into Trace.sources
+    pid: int | None = None
+    parent_pid: int | None = None
+    guid: str | None = None
+    command: str | None = None  # never the environment: it holds secrets
+    hostname: str | None = None
+    machine_id: str | None = None
+    start_ns: int | None = None  # of the process as recorded, or its first record
+    end_ns: int | None = None
+    source: int = 0  # index into Trace.sources
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Agent:
     architecture: str  # "gfx942"
     model_name: str
     product_name: str
-    handle: int | None  # names ui_output_agent_<handle>_… folders
-    index: int | None  # node (absolute) index
+    handle: int | None = None  # names ui_output_agent_<handle>_… folders
+    index: int | None = None  # node (absolute) index
     properties: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -63,14 +63,14 @@ class KernelSymbol:
 
     process: int
     name: str  # demangled, as recorded
-    mangled_name: str | None
-    code_object_id: int | None
-    sgprs: int | None
-    arch_vgprs: int | None
-    accum_vgprs: int | None
-    total_vgprs: int | None  # allocated per lane, arch + accum
-    static_lds_bytes: int | None
-    scratch_bytes: int | None
+    mangled_name: str | None = None
+    code_object_id: int | None = None
+    sgprs: int | None = None
+    arch_vgprs: int | None = None
+    accum_vgprs: int | None = None
+    total_vgprs: int | None = None  # allocated per lane, arch + accum
+    static_lds_bytes: int | None = None
+    scratch_bytes: int | None = None
     corrections: tuple[str, ...] = ()
 
 

@@ -2,12 +2,12 @@
 
 from rocm_perf_lab.workflow.analyze import Choices, analyze_files, analyze_recording
 from rocm_perf_lab.workflow.documents import Documents, write_documents
-from rocm_perf_lab.workflow.profile import Options, Profiled, profile_program, profile_so_far
+from rocm_perf_lab.workflow.profile import Profiled, ProfileOptions, profile_program, profile_so_far
 
 __all__ = [
     "Choices",
     "Documents",
-    "Options",
+    "ProfileOptions",
     "Profiled",
     "analyze_files",
     "analyze_recording",

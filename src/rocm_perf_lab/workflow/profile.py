@@ -33,7 +33,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Options:
+class ProfileOptions:
     program: str
     arguments: tuple[str, ...] = ()
     runs: int = 3
@@ -68,7 +68,9 @@ class _Collected:
     notes: list[str] = field(default_factory=list)
 
 
-def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None) -> Documents:
+def profile_program(
+    options: ProfileOptions, folder: Path, tell: Tell = lambda _: None
+) -> Documents:
     """For who has no use for half a profile."""
     profiled = profile_so_far(options, folder, tell)
     if profiled.stopped is not None:
@@ -76,7 +78,7 @@ def profile_program(options: Options, folder: Path, tell: Tell = lambda _: None)
     return profiled.documents
 
 
-def profile_so_far(options: Options, folder: Path, tell: Tell = lambda _: None) -> Profiled:
+def profile_so_far(options: ProfileOptions, folder: Path, tell: Tell = lambda _: None) -> Profiled:
     """Run the program as often as needed, keep everything in `folder`, return the verdict.
 
     What ends the runs early, once one of them was measured, is part of the answer: the verdict
@@ -147,7 +149,7 @@ def profile_so_far(options: Options, folder: Path, tell: Tell = lambda _: None) 
 
 
 def _collect(
-    job: passes.Job, options: Options, target: ProfilingTarget, triton: Path, got: _Collected
+    job: passes.Job, options: ProfileOptions, target: ProfilingTarget, triton: Path, got: _Collected
 ) -> None:
     profiler = rocprofv3.find(target.profiler)
     passes.warm_up(job)
@@ -183,7 +185,9 @@ def _collect(
         got.att = traced.folders
 
 
-def _incomplete(stop: KeyboardInterrupt | PerfLabError, options: Options, got: _Collected) -> str:
+def _incomplete(
+    stop: KeyboardInterrupt | PerfLabError, options: ProfileOptions, got: _Collected
+) -> str:
     runs = len(got.timing) + len(got.wall_ms)
     what = f"{runs} of {options.runs} timing runs"
     if runs == options.runs:
