@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rocm_perf_lab.analyze.thread_trace.finding import StallSite
+from rocm_perf_lab.analyze.thread_trace.finding import StallSite, ThreadTraceSummary
 from rocm_perf_lab.errors import BadInput
 from rocm_perf_lab.optimize.kernel_source import Located, base_name
 from rocm_perf_lab.optimize.promises import Seen, parameters, told
@@ -19,7 +19,6 @@ from rocm_perf_lab.schema.prompt import (
     PromptKernel,
     PromptMeasurement,
 )
-from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 
 TASK = (
     "Rewrite one HIP kernel so that it runs faster with the same results. Answer with JSON only: "

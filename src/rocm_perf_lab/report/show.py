@@ -7,13 +7,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rocm_perf_lab.analyze.thread_trace.finding import ThreadTraceSummary
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.names import short_name
 from rocm_perf_lab.report.units import duration, milliseconds, number, percent
 from rocm_perf_lab.schema.dag import DagDocument
 from rocm_perf_lab.schema.profile import ProfileDocument
 from rocm_perf_lab.schema.roofline import RooflineDocument
-from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 from rocm_perf_lab.trace.library_code import own_place
 
 MOST_ROWS = 40

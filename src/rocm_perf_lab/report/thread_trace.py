@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from rocm_perf_lab.analyze.thread_trace.finding import StallSite
+from rocm_perf_lab.analyze.thread_trace.finding import StallSite, ThreadTraceSummary
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.report.names import short_name
 from rocm_perf_lab.report.units import percent
 from rocm_perf_lab.schema.profile import ProfileDocument
-from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 from rocm_perf_lab.trace.library_code import told
 
 TOP_CAUSES = 3

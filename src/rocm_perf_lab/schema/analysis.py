@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
@@ -12,10 +11,11 @@ from rocm_perf_lab.analyze.evidence import KernelAnalysis
 from rocm_perf_lab.analyze.gain import Gain
 from rocm_perf_lab.analyze.kernel_class import KernelClass, kernel_class
 from rocm_perf_lab.analyze.rules import Confidence, Label
+from rocm_perf_lab.analyze.thread_trace.finding import ThreadTraceSummary
 from rocm_perf_lab.arch.modelled_error import ModelledError
 from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.schema.common import Document, Model, Provenance
-from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
+from rocm_perf_lab.schema.profile import KernelProfile
 
 NO_SIZE = "the trace holds no launch size that is possible"
 
@@ -81,46 +81,37 @@ class AnalysisDocument(Document):
     notes: list[str]
 
 
-@dataclass(frozen=True)
-class KernelContext:
-    """What other findings say of a kernel; the same values stand in profile.json."""
-
-    dispatches: int
-    time_ms: float
-    grid: tuple[int, int, int] | None
-    block: tuple[int, int, int] | None
-    critical_path_score: float | None
-    critical_path_reason: str | None
-    thread_trace: ThreadTraceSummary | None
-    detailed_fraction: float | None = None
-    modelled_error: ModelledError | None = None
-
-
 def to_document(
     analyses: Sequence[KernelAnalysis],
     provenance: Provenance,
-    contexts: Mapping[str, KernelContext],
+    profiled: Mapping[str, KernelProfile],
+    traced: Mapping[str, ThreadTraceSummary],
     notes: Sequence[str] = (),
 ) -> AnalysisDocument:
-    """`contexts` are by kernel name."""
+    """`profiled` and `traced` are by kernel name."""
     return AnalysisDocument(
         provenance=provenance,
-        kernels=[_kernel(a, contexts[a.name]) for a in analyses if a.name in contexts],
+        kernels=[
+            _kernel(a, profiled[a.name], traced.get(a.name)) for a in analyses if a.name in profiled
+        ],
         notes=list(notes),
     )
 
 
-def _kernel(a: KernelAnalysis, context: KernelContext) -> KernelVerdict:
+def _kernel(
+    a: KernelAnalysis, profiled: KernelProfile, traced: ThreadTraceSummary | None
+) -> KernelVerdict:
+    path, grid = profiled.critical_path, profiled.kernel.grid
     reasons = {}
     if a.roofline is not None and a.roofline.reason:
         reasons["roofline_position"] = a.roofline.reason
     if a.occupancy.reason:
         reasons["occupancy_theoretical"] = a.occupancy.reason
-    if context.critical_path_score is None and context.critical_path_reason:
-        reasons["critical_path_score"] = context.critical_path_reason
-    if context.thread_trace is None:
+    if path.critical_path_score is None and path.reason:
+        reasons["critical_path_score"] = path.reason
+    if traced is None:
         reasons["thread_trace"] = "no thread trace of this kernel"
-    if context.grid is None:
+    if grid is None:
         reasons["grid"] = NO_SIZE
     intensity = a.roofline.operational_intensity if a.roofline else None
     if intensity is None and a.roofline is not None:
@@ -136,19 +127,19 @@ def _kernel(a: KernelAnalysis, context: KernelContext) -> KernelVerdict:
         gain=a.gain,
         kernel=a.name,
         kind=kernel_class(a.name),
-        grid=context.grid,
-        block=context.block,
-        dispatches=context.dispatches,
-        time_ms=context.time_ms,
+        grid=grid,
+        block=profiled.kernel.block,
+        dispatches=profiled.dispatches,
+        time_ms=profiled.total_ms,
         operational_intensity=intensity,
         roofline_position=a.roofline.roofline_position if a.roofline else None,
         fraction_of_roof=a.roofline.fraction_of_roof if a.roofline else None,
         occupancy_theoretical=a.occupancy.theoretical,
         occupancy_limiter=a.occupancy.limiter,
         occupancy=a.occupancy,
-        detailed_fraction=context.detailed_fraction,
-        modelled_error=context.modelled_error,
-        critical_path_score=context.critical_path_score,
-        thread_trace=context.thread_trace,
+        detailed_fraction=profiled.detailed_fraction,
+        modelled_error=profiled.modelled_error,
+        critical_path_score=path.critical_path_score,
+        thread_trace=traced,
         reasons=reasons,
     )

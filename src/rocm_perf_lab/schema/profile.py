@@ -12,11 +12,11 @@ from rocm_perf_lab.analyze.phases import PhaseKind
 from rocm_perf_lab.analyze.rules import RunLabel
 from rocm_perf_lab.analyze.run_verdict import RunScope
 from rocm_perf_lab.analyze.runtime import Stability
+from rocm_perf_lab.analyze.thread_trace.finding import ThreadTraceSummary
 from rocm_perf_lab.arch.modelled_error import ModelledError
 from rocm_perf_lab.arch.occupancy import Occupancy
 from rocm_perf_lab.schema.common import Document, Model
 from rocm_perf_lab.schema.roofline import MetricRow
-from rocm_perf_lab.schema.thread_trace import ThreadTraceSummary
 
 
 class KernelIdentity(Model):

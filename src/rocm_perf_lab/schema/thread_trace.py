@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
 from pydantic import Field
 
 from rocm_perf_lab.analyze.thread_trace.classes import CLASSES
 from rocm_perf_lab.analyze.thread_trace.finding import (
-    Access,
-    Cause,
-    ExposedLatency,
-    Fractions,
-    StallSite,
     ThreadTraceFinding,
+    ThreadTraceSummary,
     Totals,
 )
-from rocm_perf_lab.analyze.thread_trace.residency import EngineOccupancy, WaveDurations
-from rocm_perf_lab.analyze.thread_trace.sums import Agreement
-from rocm_perf_lab.analyze.thread_trace.traffic import Traffic
+from rocm_perf_lab.analyze.thread_trace.residency import EngineOccupancy
 from rocm_perf_lab.arch.modelled_error import ModelledError
 from rocm_perf_lab.schema.common import Document, Model, Provenance
 
@@ -37,67 +32,14 @@ class Instruction(Model):
     idle: int
 
 
-class ThreadTraceSummary(Model):
-    folder: str
-    kernel: str | None = Field(description="the kernel it was recorded for")
-    symbols: list[str] = Field(description="labels of the code that was executed")
-    agent_handle: int | None
-    dispatch_id: int | None
-    gfxip: int | None
-    usable: bool
-    reason: str | None
-    hint: str | None
-    duration_means: str
-    sums_from: str
-    kernels: list[Totals]
-    classes: list[Totals]
-    without_line: Totals
-    agreement: list[Agreement]
-    lines_of_kernel: int | None = Field(
-        default=None, description="instructions of the kernel it was recorded for"
-    )
-    lines_executed: int | None = Field(
-        default=None, description="of them, those that a traced wave ran"
-    )
-    span_cycles: int | None = Field(
-        default=None, description="from the first begin of a traced wave to the last end"
-    )
-    waves: WaveDurations | None
-    waves_missing: int
-    state_cycles: dict[str, int] | None
-    fractions: Fractions | None
-    causes: list[Cause] = Field(description="of lost time, the largest first")
-    stall_sites: list[StallSite]
-    accesses: list[Access] = Field(description="narrow, uncoalesced and repeated loads")
-    exposed_latency: list[ExposedLatency]
-    traffic: Traffic | None = Field(
-        default=None, description="what the executed loads and stores asked for, per lane"
-    )
-    fetch_of_between: float | None = Field(
-        default=None,
-        description="of the time between instructions, that before entering another 64 B of code",
-    )
-    waits_recorded_share: float | None
-    waits_inferred_share: float | None
-    issue_utilisation: float | None
-    valu_issue_utilisation: float | None
-    mfma_issue_utilisation: float | None
-    mfma_pipe_utilisation: float | None = Field(
-        description="estimate: matrix instructions x cycles of each, over the traced SIMDs' time"
-    )
-    mean_waves_per_simd: float | None
-    peak_waves_per_simd: int | None
-    shader_mhz: float | None
-    reasons: dict[str, str]
-    notes: list[str]
-
-
+@dataclass(frozen=True, kw_only=True)
 class ThreadTraceDetail(ThreadTraceSummary):
-    occupancy: list[EngineOccupancy]
-    source_lines: list[Totals]
+    occupancy: tuple[EngineOccupancy, ...]
+    source_lines: tuple[Totals, ...]
     instructions: list[Instruction]
-    modelled_error: ModelledError | None = Field(
-        default=None, description="of the kernel's time, as in profile.json; null on hardware"
+    modelled_error: ModelledError | None = field(
+        default=None,
+        metadata={"description": "of the kernel's time, as in profile.json; null on hardware"},
     )
 
 
@@ -107,9 +49,15 @@ class ThreadTraceDocument(Document):
     traces: list[ThreadTraceDetail]
 
 
+class _Section(Model):
+    """Made of a finding: its numbers become plain ones, and what only it has is left out."""
+
+    trace: ThreadTraceSummary
+
+
 def to_summary(finding: ThreadTraceFinding) -> ThreadTraceSummary:
     """The section of analysis.json."""
-    return ThreadTraceSummary.of(finding)
+    return _Section(trace=finding).trace
 
 
 def to_document(
@@ -118,13 +66,19 @@ def to_document(
     errors: Mapping[str, ModelledError | None] | None = None,
 ) -> ThreadTraceDocument:
     """`errors` are by kernel name."""
-    traces = [
-        ThreadTraceDetail.of(
-            f, instructions=_instructions(f), modelled_error=(errors or {}).get(f.kernel or "")
-        )
-        for f in findings
-    ]
+    traces = [_detail(found, (errors or {}).get(found.kernel or "")) for found in findings]
     return ThreadTraceDocument(provenance=provenance, traces=traces)
+
+
+def _detail(found: ThreadTraceFinding, error: ModelledError | None) -> ThreadTraceDetail:
+    shown = {field.name: getattr(found, field.name) for field in fields(ThreadTraceSummary)}
+    return ThreadTraceDetail(
+        **shown,
+        occupancy=found.occupancy,
+        source_lines=found.source_lines,
+        instructions=_instructions(found),
+        modelled_error=error,
+    )
 
 
 def _instructions(finding: ThreadTraceFinding) -> list[Instruction]:

@@ -45,26 +45,15 @@ def to_documents(findings: Findings, provenance: Provenance) -> Documents:
     on_graph = {kernel.name: kernel for kernel in findings.dag.kernels if not kernel.is_copy}
     shown = profile_document(findings, on_graph, provenance)
     summaries = {name: thread_trace.to_summary(att) for name, att in findings.att_of.items()}
-    contexts = {
-        k.kernel.name: analysis.KernelContext(
-            dispatches=k.dispatches,
-            time_ms=k.total_ms,
-            grid=k.kernel.grid,
-            block=k.kernel.block,
-            critical_path_score=k.critical_path.critical_path_score,
-            critical_path_reason=k.critical_path.reason,
-            thread_trace=summaries.get(k.kernel.name),
-            detailed_fraction=k.detailed_fraction,
-            modelled_error=k.modelled_error,
-        )
-        for k in shown.kernels
-    }
-    errors = {k.kernel.name: k.modelled_error for k in shown.kernels}
+    profiled = {kernel.kernel.name: kernel for kernel in shown.kernels}
+    errors = {name: kernel.modelled_error for name, kernel in profiled.items()}
     return Documents(
         profile=shown,
         roofline=roofline.to_document(findings.roofline, provenance, findings.tables, errors),
         dag=dag.to_document(findings.dag, provenance, shown.modelled_error),
-        analysis=analysis.to_document(findings.kernels, provenance, contexts, findings.notes),
+        analysis=analysis.to_document(
+            findings.kernels, provenance, profiled, summaries, findings.notes
+        ),
         thread_trace=(
             thread_trace.to_document(findings.att, provenance, errors) if findings.att else None
         ),

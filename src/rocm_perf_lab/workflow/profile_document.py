@@ -13,6 +13,7 @@ from rocm_perf_lab.analyze.keys import possible
 from rocm_perf_lab.analyze.occupancy import grid_waves_per_simd
 from rocm_perf_lab.analyze.roofline import KernelRoofline
 from rocm_perf_lab.analyze.runtime import KernelTimes, Stability
+from rocm_perf_lab.analyze.thread_trace.finding import ThreadTraceSummary
 from rocm_perf_lab.arch.gpu import Gpu
 from rocm_perf_lab.arch.modelled_error import ErrorClass, ModelledError, model_errors
 from rocm_perf_lab.arch.occupancy import Occupancy, unknown_occupancy
@@ -137,7 +138,7 @@ def _error(findings: Findings, kernel: str, kind: ErrorClass | None) -> Modelled
     return replace(model_errors().of(kind, product), sampling=sampling)
 
 
-def _thread_trace(findings: Findings, dominant: str) -> thread_trace.ThreadTraceSummary | None:
+def _thread_trace(findings: Findings, dominant: str) -> ThreadTraceSummary | None:
     """The dominant kernel's; else that of the traced kernel with the most time."""
     names = [dominant, *(kernel.name for kernel in findings.times.kernels)]
     traced = [findings.att_of[name] for name in names if name in findings.att_of]

@@ -139,14 +139,17 @@ class Fractions:
     idle_state: float | None
 
 
-@dataclass(frozen=True)
-class ThreadTraceFinding:
+@dataclass(frozen=True, kw_only=True)
+class ThreadTraceSummary:
+    """What every file shows of a trace."""
+
     folder: str
-    kernel: str | None  # the one it was recorded for, as the trace names it
-    symbols: tuple[str, ...]  # other names the files give it
+    kernel: str | None = field(metadata={"description": "the kernel it was recorded for"})
+    symbols: tuple[str, ...] = field(
+        metadata={"description": "labels of the code that was executed"}
+    )
     agent_handle: int | None
     dispatch_id: int | None
-    process_ids: tuple[int, ...]  # that it may be of; () not known
     gfxip: int | None
     usable: bool
     reason: str | None  # why it is not usable
@@ -156,32 +159,62 @@ class ThreadTraceFinding:
     kernels: tuple[Totals, ...]
     classes: tuple[Totals, ...]
     without_line: Totals
-    lines: Lines
-    lines_of_kernel: int  # instructions of the kernel it was recorded for
-    lines_executed: int  # of them, those that a traced wave ran
-    source_lines: tuple[Totals, ...]
     agreement: tuple[Agreement, ...]
+    lines_of_kernel: int | None = field(
+        default=None, metadata={"description": "instructions of the kernel it was recorded for"}
+    )
+    lines_executed: int | None = field(
+        default=None, metadata={"description": "of them, those that a traced wave ran"}
+    )
+    span_cycles: int | None = field(
+        default=None,
+        metadata={"description": "from the first begin of a traced wave to the last end"},
+    )
     waves: WaveDurations | None
-    span_cycles: int | None  # first begin to last end of a traced wave, the longest of an engine
     waves_missing: int
     state_cycles: Mapping[str, int] | None
     fractions: Fractions | None
-    causes: tuple[Cause, ...]  # of lost time, the largest first
+    causes: tuple[Cause, ...] = field(metadata={"description": "of lost time, the largest first"})
     stall_sites: tuple[StallSite, ...]
-    accesses: tuple[Access, ...]  # vector memory instructions with a remark, costliest first
-    small_reads: tuple[Access, ...]  # less than 16 bytes a lane of memory or LDS, in loops
+    accesses: tuple[Access, ...] = field(
+        metadata={"description": "narrow, uncoalesced and repeated loads"}
+    )
     exposed_latency: tuple[ExposedLatency, ...]
-    traffic: Traffic | None  # what the executed loads and stores asked for
-    fetch_of_between: float | None  # of idle time, that before entering another line of code
+    traffic: Traffic | None = field(
+        default=None,
+        metadata={"description": "what the executed loads and stores asked for, per lane"},
+    )
+    fetch_of_between: float | None = field(
+        default=None,
+        metadata={
+            "description": (
+                "of the time between instructions, that before entering another 64 B of code"
+            )
+        },
+    )
     waits_recorded_share: float | None  # of memory-wait cycles, by recorded dependencies
     waits_inferred_share: float | None
     issue_utilisation: float | None
     valu_issue_utilisation: float | None
     mfma_issue_utilisation: float | None
-    mfma_pipe_utilisation: float | None  # instructions x cycles of each, over the SIMDs' time
-    occupancy: tuple[EngineOccupancy, ...]
+    mfma_pipe_utilisation: float | None = field(
+        metadata={
+            "description": (
+                "estimate: matrix instructions x cycles of each, over the traced SIMDs' time"
+            )
+        }
+    )
     mean_waves_per_simd: float | None
     peak_waves_per_simd: int | None
     shader_mhz: float | None
     reasons: Mapping[str, str]  # field that is null -> why
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadTraceFinding(ThreadTraceSummary):
+    process_ids: tuple[int, ...]  # that it may be of; () not known
+    lines: Lines
+    source_lines: tuple[Totals, ...]
+    small_reads: tuple[Access, ...]  # less than 16 bytes a lane of memory or LDS, in loops
+    occupancy: tuple[EngineOccupancy, ...]
