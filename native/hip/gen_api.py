@@ -88,15 +88,17 @@ class Forwards:
     """Which APIs are calls of something else, and of what.
 
     X and XAsync of [moves] run what requests::X() describes, now or in a stream; X=Y of [same] is Y. X_spt
-    is X with the thread's own stream for the null stream, and hipGraphExec...NodeSet... does to the node
-    of an instantiated graph what hipGraph...NodeSet... does to that of a graph.
+    is X with the thread's own stream for the null stream. Of hipGraphX of [nodes], hipGraphAddX adds to a
+    graph what nodes::hipGraphX() makes, and hipGraphXSetParams puts it into a node. hipGraphExec...NodeSet...
+    does to the node of an instantiated graph what hipGraph...NodeSet... does to that of a graph.
     """
 
     def __init__(
-        self, prototypes: Prototypes, same: dict[str, str], moves: list[str], supported: list[str]
+        self, prototypes: Prototypes, table: dict[str, list[str]], supported: list[str]
     ) -> None:
-        self.prototypes, self.same = prototypes, same
-        self.moves, self.supported = set(moves), set(supported)
+        self.prototypes, self.supported = prototypes, set(supported)
+        self.same = dict(pair.split("=") for pair in table["same"])
+        self.moves, self.nodes = set(table["moves"]), set(table["nodes"])
 
     def call(self, name: str) -> str | None:
         """None: it is one by itself."""
@@ -105,9 +107,9 @@ class Forwards:
         passed = [identifier for _, identifier in parameters]
         if base := self.same.get(name):
             passed = passed[: len(self.prototypes[base][1])]
-            return self._move(base, kinds, passed) or f"hip::{base}({', '.join(passed)})"
-        if moved := self._move(name, kinds, passed):
-            return moved
+            return self._made(base, kinds, passed) or f"hip::{base}({', '.join(passed)})"
+        if made := self._made(name, kinds, passed):
+            return made
         if name.endswith("_spt") and "hipStream_t" in kinds:
             base = name.removesuffix("_spt")
             at = kinds.index("hipStream_t")
@@ -117,9 +119,25 @@ class Forwards:
             base = base if base in self.supported else base.replace("Drv", "", 1)
             passed[:2] = [f"hip::in_exec({passed[0]}, {passed[1]})"]
             passed = passed[:-1] if kinds[-1] == "hipCtx_t" else passed
+            if node := self._node(base, passed):
+                return node
         else:
             return None
         return f"hip::{base}({', '.join(passed)})" if base in self.supported else None
+
+    def _made(self, name: str, kinds: list[str], passed: list[str]) -> str | None:
+        if moved := self._move(name, kinds, passed):
+            return moved
+        return self._node(name, [p for k, p in zip(kinds, passed, strict=False) if k != "hipCtx_t"])
+
+    def _node(self, name: str, passed: list[str]) -> str | None:
+        base = name.replace("GraphAdd", "Graph", 1).replace("SetParams", "", 1)
+        if base == name or base not in self.nodes:
+            return None
+        known = 4 if "GraphAdd" in name else 1
+        what = "add_node" if known == 4 else "set_node"
+        made = f"hip::nodes::{base}({', '.join(passed[known:])})"
+        return f"hip::{what}({', '.join(passed[:known])}, {made})"
 
     def _move(self, name: str, kinds: list[str], passed: list[str]) -> str | None:
         own = name.endswith("_spt")
@@ -173,8 +191,7 @@ def main() -> None:
         prototypes.update(parse_prototypes(source.read_text()))
     nodes = parse_table((HERE / "api_table.txt").read_text())
     unsupported = set(nodes.pop("not supported"))
-    same = dict(pair.split("=") for pair in nodes.pop("same"))
-    moves = nodes.pop("moves")
+    made = {section: nodes.pop(section) for section in ("same", "moves", "nodes")}
     exported = [name for names in nodes.values() for name in names]
     prototypes["hipCreateChannelDesc"] = (
         "hipChannelFormatDesc",
@@ -189,7 +206,7 @@ def main() -> None:
     ids = "".join(f"  {name},\n" for name in names)
     quoted = "".join(f'    "{name}",\n' for name in names)
     supported = [name for name in names if name not in unsupported]
-    known = Forwards(prototypes, same, moves, supported)
+    known = Forwards(prototypes, made, supported)
     forwards = {n: known.call(n) for n in supported}
     implemented = [name for name in supported if not forwards[name]]
     (output / "api_ids.h").write_text(
@@ -202,7 +219,7 @@ def main() -> None:
         return f"{result} {name}({', '.join(f'{k} {i}' for k, i in prototypes[name][1])});\n"
 
     requests = "".join(
-        declared(n, "FillRequest" if "Memset" in n else "CopyRequest") for n in moves
+        declared(n, "FillRequest" if "Memset" in n else "CopyRequest") for n in made["moves"]
     )
     (output / "api_impl.h").write_text(
         f'{note}#pragma once\n#include "internal_api.h"\nnamespace hip {{\n'
@@ -220,7 +237,7 @@ def main() -> None:
         for n in names
     )
     (output / "api_entry.cpp").write_text(
-        f'{note}#include "api_impl.h"\n#include "entry.h"\n#include "memory.h"\n\nextern "C" {{\n\n{entries}}}\n\n'
+        f'{note}#include "api_impl.h"\n#include "entry.h"\n#include "graph_work.h"\n#include "memory.h"\n\nextern "C" {{\n\n{entries}}}\n\n'
         f"namespace hip {{\nconst ApiAddress kApiAddresses[] = {{\n{table}}};\n"
         f"const unsigned kApiAddressCount = {len(names)};\n}}  // namespace hip\n"
     )

@@ -1,4 +1,4 @@
-// hipGraphAdd*Node and the parameters of nodes, in graphs and in instantiated graphs.
+// hipGraphAdd*Node and the parameters of nodes, as far as gen_api.py does not make them.
 #include <cstring>
 
 #include "api_impl.h"
@@ -10,8 +10,16 @@ namespace hip {
 
 namespace {
 
-hipError_t add(hipGraphNode_t* result, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
-               hipGraphNodeType type, NodeWork work) {
+// The parameters of a node of the wanted kind; null for another kind.
+template <class T>
+T* part(hipGraphNode* node) {
+  return node ? std::get_if<T>(&node->work) : nullptr;
+}
+
+}  // namespace
+
+hipError_t add_node(hipGraphNode_t* result, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
+                    hipGraphNodeType type, NodeWork work) {
   if (!result || !graph || (count && !dependencies)) return hipErrorInvalidValue;
   std::vector<hipGraphNode*> after(dependencies, dependencies + count);
   for (hipGraphNode* node : after)
@@ -19,23 +27,6 @@ hipError_t add(hipGraphNode_t* result, hipGraph_t graph, const hipGraphNode_t* d
   *result = graph->add(type, std::move(work), std::move(after));
   return hipSuccess;
 }
-
-// The parameters of a node of the wanted kind; null for another kind.
-template <class T>
-T* part(hipGraphNode* node) {
-  return node ? std::get_if<T>(&node->work) : nullptr;
-}
-
-template <class T>
-hipError_t replace(hipGraphNode* node, hipError_t status, T work) {
-  if (status != hipSuccess) return status;
-  T* target = part<T>(node);
-  if (!target) return hipErrorInvalidValue;
-  *target = std::move(work);
-  return hipSuccess;
-}
-
-}  // namespace
 
 hipGraphNode_t in_exec(hipGraphExec_t exec, hipGraphNode_t node) {
   if (!exec || !node) return nullptr;
@@ -45,7 +36,7 @@ hipGraphNode_t in_exec(hipGraphExec_t exec, hipGraphNode_t node) {
 
 hipError_t hipGraphAddEmptyNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
                                 size_t numDependencies) {
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeEmpty, std::monostate{});
+  return add_node(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeEmpty, std::monostate{});
 }
 
 hipError_t hipGraphAddNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
@@ -53,18 +44,19 @@ hipError_t hipGraphAddNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const h
   if (!nodeParams) return hipErrorInvalidValue;
   if (nodeParams->type == hipGraphNodeTypeMemAlloc)
     return hip::hipGraphAddMemAllocNode(pGraphNode, graph, pDependencies, numDependencies, &nodeParams->alloc);
-  NodeWork work;
-  if (hipError_t status = any_work(nodeParams, work)) return status;
-  hipError_t status = add(pGraphNode, graph, pDependencies, numDependencies, nodeParams->type, std::move(work));
+  Made<NodeWork> made = any_work(nodeParams);
+  if (made.status != hipSuccess) return made.status;
+  hipError_t status =
+      add_node(pGraphNode, graph, pDependencies, numDependencies, nodeParams->type, std::move(made.work));
   if (status == hipSuccess)
     if (auto* kernel = part<KernelNode>(*pGraphNode)) point_at_arguments(*kernel);
   return status;
 }
 hipError_t hipGraphNodeSetParams(hipGraphNode_t node, hipGraphNodeParams* nodeParams) {
   if (!node || !nodeParams || node->type != nodeParams->type) return hipErrorInvalidValue;
-  NodeWork work;
-  if (hipError_t status = any_work(nodeParams, work)) return status;
-  node->work = std::move(work);
+  Made<NodeWork> made = any_work(nodeParams);
+  if (made.status != hipSuccess) return made.status;
+  node->work = std::move(made.work);
   if (auto* kernel = part<KernelNode>(node)) point_at_arguments(*kernel);
   return hipSuccess;
 }
@@ -73,9 +65,7 @@ hipError_t hipGraphNodeSetParams(hipGraphNode_t node, hipGraphNodeParams* nodePa
 
 hipError_t hipGraphAddKernelNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
                                  size_t numDependencies, const hipKernelNodeParams* pNodeParams) {
-  KernelNode work;
-  if (hipError_t status = kernel_work(pNodeParams, work)) return status;
-  hipError_t status = add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeKernel, std::move(work));
+  hipError_t status = add_node(pGraphNode, graph, pDependencies, numDependencies, kernel_work(pNodeParams));
   if (status == hipSuccess) point_at_arguments(*part<KernelNode>(*pGraphNode));
   return status;
 }
@@ -93,11 +83,11 @@ hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, hipKernelNodeParams*
 hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node, const hipKernelNodeParams* pNodeParams) {
   KernelNode* kernel = part<KernelNode>(node);
   if (!kernel) return hipErrorInvalidValue;
-  KernelNode work;
-  if (hipError_t status = kernel_work(pNodeParams, work)) return status;
-  work.cooperative = kernel->cooperative;
-  work.priority = kernel->priority;
-  *kernel = std::move(work);
+  Made<KernelNode> made = kernel_work(pNodeParams);
+  if (made.status != hipSuccess) return made.status;
+  made.work.cooperative = kernel->cooperative;
+  made.work.priority = kernel->priority;
+  *kernel = std::move(made.work);
   point_at_arguments(*kernel);
   return hipSuccess;
 }
@@ -132,73 +122,11 @@ hipError_t hipGraphKernelNodeCopyAttributes(hipGraphNode_t hSrc, hipGraphNode_t 
 
 // ---- copies -------------------------------------------------------------------------------------------
 
-hipError_t hipGraphAddMemcpyNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
-                                 size_t numDependencies, const hipMemcpy3DParms* pCopyParams) {
-  MemcpyNode work;
-  if (hipError_t status = copy_work(pCopyParams, work)) return status;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
-}
 hipError_t hipGraphMemcpyNodeGetParams(hipGraphNode_t node, hipMemcpy3DParms* pNodeParams) {
   MemcpyNode* copy = part<MemcpyNode>(node);
   if (!copy || !pNodeParams) return hipErrorInvalidValue;
   *pNodeParams = copy->params;
   return hipSuccess;
-}
-hipError_t hipGraphMemcpyNodeSetParams(hipGraphNode_t node, const hipMemcpy3DParms* pNodeParams) {
-  MemcpyNode work;
-  hipError_t status = copy_work(pNodeParams, work);
-  return replace(node, status, work);
-}
-hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
-                                   size_t numDependencies, void* dst, const void* src, size_t count,
-                                   hipMemcpyKind kind) {
-  MemcpyNode work;
-  if (hipError_t status = linear_work(dst, src, count, kind, work)) return status;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
-}
-hipError_t hipGraphMemcpyNodeSetParams1D(hipGraphNode_t node, void* dst, const void* src, size_t count,
-                                         hipMemcpyKind kind) {
-  MemcpyNode work;
-  hipError_t status = linear_work(dst, src, count, kind, work);
-  return replace(node, status, work);
-}
-hipError_t hipGraphAddMemcpyNodeToSymbol(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                         const hipGraphNode_t* pDependencies, size_t numDependencies,
-                                         const void* symbol, const void* src, size_t count, size_t offset,
-                                         hipMemcpyKind kind) {
-  MemcpyNode work;
-  if (hipError_t status = to_symbol_work(symbol, src, count, offset, kind, work)) return status;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
-}
-hipError_t hipGraphMemcpyNodeSetParamsToSymbol(hipGraphNode_t node, const void* symbol, const void* src, size_t count,
-                                               size_t offset, hipMemcpyKind kind) {
-  MemcpyNode work;
-  hipError_t status = to_symbol_work(symbol, src, count, offset, kind, work);
-  return replace(node, status, work);
-}
-hipError_t hipGraphAddMemcpyNodeFromSymbol(hipGraphNode_t* pGraphNode, hipGraph_t graph,
-                                           const hipGraphNode_t* pDependencies, size_t numDependencies, void* dst,
-                                           const void* symbol, size_t count, size_t offset, hipMemcpyKind kind) {
-  MemcpyNode work;
-  if (hipError_t status = from_symbol_work(dst, symbol, count, offset, kind, work)) return status;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
-}
-hipError_t hipGraphMemcpyNodeSetParamsFromSymbol(hipGraphNode_t node, void* dst, const void* symbol, size_t count,
-                                                 size_t offset, hipMemcpyKind kind) {
-  MemcpyNode work;
-  hipError_t status = from_symbol_work(dst, symbol, count, offset, kind, work);
-  return replace(node, status, work);
-}
-hipError_t hipDrvGraphAddMemcpyNode(hipGraphNode_t* phGraphNode, hipGraph_t hGraph, const hipGraphNode_t* dependencies,
-                                    size_t numDependencies, const HIP_MEMCPY3D* copyParams, hipCtx_t) {
-  MemcpyNode work;
-  if (hipError_t status = copy_work(copyParams, work)) return status;
-  return add(phGraphNode, hGraph, dependencies, numDependencies, hipGraphNodeTypeMemcpy, work);
-}
-hipError_t hipDrvGraphMemcpyNodeSetParams(hipGraphNode_t hNode, const HIP_MEMCPY3D* nodeParams) {
-  MemcpyNode work;
-  hipError_t status = copy_work(nodeParams, work);
-  return replace(hNode, status, work);
 }
 hipError_t hipDrvGraphMemcpyNodeGetParams(hipGraphNode_t hNode, HIP_MEMCPY3D* nodeParams) {
   MemcpyNode* node = part<MemcpyNode>(hNode);
@@ -219,55 +147,33 @@ hipError_t hipDrvGraphMemcpyNodeGetParams(hipGraphNode_t hNode, HIP_MEMCPY3D* no
 
 // ---- fills --------------------------------------------------------------------------------------------
 
-hipError_t hipGraphAddMemsetNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
-                                 size_t numDependencies, const hipMemsetParams* pMemsetParams) {
-  MemsetNode work;
-  if (hipError_t status = fill_work(pMemsetParams, work)) return status;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemset, work);
-}
 hipError_t hipGraphMemsetNodeGetParams(hipGraphNode_t node, hipMemsetParams* pNodeParams) {
   MemsetNode* fill = part<MemsetNode>(node);
   if (!fill || !pNodeParams) return hipErrorInvalidValue;
   *pNodeParams = fill->params;
   return hipSuccess;
 }
-hipError_t hipGraphMemsetNodeSetParams(hipGraphNode_t node, const hipMemsetParams* pNodeParams) {
-  MemsetNode work;
-  hipError_t status = fill_work(pNodeParams, work);
-  return replace(node, status, work);
-}
 
 // ---- host functions, events, child graphs ----------------------------------------------------------------
 
-hipError_t hipGraphAddHostNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
-                               size_t numDependencies, const hipHostNodeParams* pNodeParams) {
-  HostNode work;
-  if (hipError_t status = host_work(pNodeParams, work)) return status;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeHost, work);
-}
 hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams* pNodeParams) {
   HostNode* host = part<HostNode>(node);
   if (!host || !pNodeParams) return hipErrorInvalidValue;
   *pNodeParams = *host;
   return hipSuccess;
 }
-hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node, const hipHostNodeParams* pNodeParams) {
-  HostNode work{};
-  hipError_t status = host_work(pNodeParams, work);
-  return replace(node, status, work);
-}
 
 hipError_t hipGraphAddEventRecordNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
                                       size_t numDependencies, hipEvent_t event) {
-  EventNode work;
-  if (hipError_t status = event_work(event, work)) return status;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeEventRecord, work);
+  const Made<EventNode> made = event_work(event);
+  if (made.status != hipSuccess) return made.status;
+  return add_node(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeEventRecord, made.work);
 }
 hipError_t hipGraphAddEventWaitNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
                                     size_t numDependencies, hipEvent_t event) {
-  EventNode work;
-  if (hipError_t status = event_work(event, work)) return status;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeWaitEvent, work);
+  const Made<EventNode> made = event_work(event);
+  if (made.status != hipSuccess) return made.status;
+  return add_node(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeWaitEvent, made.work);
 }
 
 namespace {
@@ -278,9 +184,7 @@ hipError_t get_event(hipGraphNode_t node, hipGraphNodeType type, hipEvent_t* eve
 }
 hipError_t set_event(hipGraphNode_t node, hipGraphNodeType type, hipEvent_t event) {
   if (!node || node->type != type) return hipErrorInvalidValue;
-  EventNode work;
-  hipError_t status = event_work(event, work);
-  return replace(node, status, work);
+  return set_node(node, event_work(event));
 }
 }  // namespace
 
@@ -300,7 +204,8 @@ hipError_t hipGraphEventWaitNodeSetEvent(hipGraphNode_t node, hipEvent_t event) 
 hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
                                      size_t numDependencies, hipGraph_t childGraph) {
   if (!childGraph || childGraph == graph) return hipErrorInvalidValue;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeGraph, ChildNode{childGraph->clone()});
+  return add_node(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeGraph,
+                  ChildNode{childGraph->clone()});
 }
 hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* pGraph) {
   ChildNode* child = part<ChildNode>(node);
@@ -333,7 +238,7 @@ hipError_t hipGraphAddMemAllocNode(hipGraphNode_t* pGraphNode, hipGraph_t graph,
                    auto found = memory_map().remove(reinterpret_cast<uintptr_t>(memory));
                    if (found) (void)free_allocation(*found);
                  }};
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemAlloc, work);
+  return add_node(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemAlloc, work);
 }
 hipError_t hipGraphMemAllocNodeGetParams(hipGraphNode_t node, hipMemAllocNodeParams* pNodeParams) {
   AllocNode* allocation = part<AllocNode>(node);
@@ -344,7 +249,7 @@ hipError_t hipGraphMemAllocNodeGetParams(hipGraphNode_t node, hipMemAllocNodePar
 hipError_t hipGraphAddMemFreeNode(hipGraphNode_t* pGraphNode, hipGraph_t graph, const hipGraphNode_t* pDependencies,
                                   size_t numDependencies, void* dev_ptr) {
   if (!dev_ptr) return hipErrorInvalidValue;
-  return add(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemFree, FreeNode{dev_ptr});
+  return add_node(pGraphNode, graph, pDependencies, numDependencies, hipGraphNodeTypeMemFree, FreeNode{dev_ptr});
 }
 hipError_t hipGraphMemFreeNodeGetParams(hipGraphNode_t node, void* dev_ptr) {
   FreeNode* freed = part<FreeNode>(node);
