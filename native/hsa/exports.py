@@ -1,6 +1,7 @@
-"""Write the exported HSA functions from the preprocessed public headers.
+"""Write the exported HSA functions from the preprocessed public headers, and the API tables first.
 
-Usage: exports.py PREPROCESSED UNSUPPORTED OUTPUT.cpp OUTPUT.h
+Usage: exports.py SLOTS OUTPUT.h
+       exports.py SLOTS PREPROCESSED UNSUPPORTED OUTPUT.cpp OUTPUT.h
 
 Each declaration marked HSA_API becomes three things: the declaration of its implementation in
 namespace `impl`, the initial value of its slot in an API table, and an exported function that
@@ -17,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-TABLES = ("CoreApiTable", "AmdExtTable", "FinalizerExtTable", "ImageExtTable")
+ORDERS = ("relaxed", "scacquire", "screlease", "scacq_screl")
 # HSA 1.0 spelt sequentially consistent orders without the "sc".
 OLD_ORDERS = {"_acquire": "_scacquire", "_release": "_screlease", "_acq_rel": "_scacq_screl"}
 
@@ -39,16 +40,25 @@ def functions(text: str) -> list[Function]:
     return sorted(set(found), key=lambda f: f.name)
 
 
-def slots(text: str) -> dict[str, str]:
-    """Function name -> the table its slot is in."""
-    found = {}
-    for table in TABLES:
-        body = re.search(rf"struct {table} \{{(.*?)\}};", text, re.S)
-        if body is None:
-            raise SystemExit(f"exports.py: no struct {table} in the headers")
-        for name in re.findall(r"decltype\((\w+)\)", body[1]):
-            found[name] = table
+def read_slots(text: str) -> dict[str, list[str]]:
+    """The functions of each table, in the order of their slots."""
+    found: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("["):
+            names = found.setdefault(line.strip("[]"), [])
+        elif not line.startswith("#"):
+            for word in line.split():
+                names += [word[:-1] + order for order in ORDERS] if word[-1] == "*" else [word]
     return found
+
+
+def tables(slots: dict[str, list[str]]) -> str:
+    lines = ["// Written by exports.py; do not edit."]
+    for table, names in slots.items():
+        slot_lines = [f"  decltype({name})* {name}_fn;" for name in names]
+        lines += [f"struct {table} {{", "  ApiTableVersion version;", *slot_lines, "};"]
+    return "\n".join([*lines, ""])
 
 
 def _closing(text: str, at: int) -> int:
@@ -82,8 +92,8 @@ def _stands_for(name: str, table_of: dict[str, str]) -> str:
     return name
 
 
-def render(text: str, unsupported: set[str]) -> str:
-    table_of = slots(text)
+def render(text: str, slots: dict[str, list[str]], unsupported: set[str]) -> str:
+    table_of = _table_of(slots)
     out = ['#include "hsa_impl.h"', "", "namespace impl {"]
     every = functions(text)
     unknown = unsupported - {f.name for f in every}
@@ -93,9 +103,9 @@ def render(text: str, unsupported: set[str]) -> str:
         if f.name in unsupported:
             out.append(f"{f.result} {f.name}({_unnamed(f)}) {{ return unsupported(__func__); }}")
     out += ["}  // namespace impl", ""]
-    for table in TABLES:
+    for table, names in slots.items():
         out.append(f"void fill({table}& table) {{")
-        out += [f"  table.{n}_fn = impl::{n};" for n, t in table_of.items() if t == table]
+        out += [f"  table.{name}_fn = impl::{name};" for name in names]
         out.append("}")
     out += ["", 'extern "C" {']
     for f in every:
@@ -108,8 +118,12 @@ def render(text: str, unsupported: set[str]) -> str:
     return "\n".join(out)
 
 
-def declarations(text: str) -> str:
-    own = _implemented(functions(text), slots(text))
+def _table_of(slots: dict[str, list[str]]) -> dict[str, str]:
+    return {name: table for table, names in slots.items() for name in names}
+
+
+def declarations(text: str, slots: dict[str, list[str]]) -> str:
+    own = _implemented(functions(text), _table_of(slots))
     lines = [f"{f.result} {f.name}({f.parameters});" for f in own]
     return "\n".join(
         [
@@ -140,11 +154,19 @@ def _unnamed(f: Function) -> str:
 
 
 def main() -> None:
-    source, unsupported, output, header = (Path(arg) for arg in sys.argv[1:5])
+    slots = read_slots(Path(sys.argv[1]).read_text())
+    if len(sys.argv) == 3:
+        header = Path(sys.argv[2])
+        if not header.exists() or header.read_text() != tables(
+            slots
+        ):  # nobody compiles anew for nothing
+            header.write_text(tables(slots))
+        return
+    source, unsupported, output, header = (Path(arg) for arg in sys.argv[2:6])
     lines = (line.split("#")[0].strip() for line in unsupported.read_text().splitlines())
     text = source.read_text()
-    output.write_text(render(text, {line for line in lines if line}))
-    header.write_text(declarations(text))
+    output.write_text(render(text, slots, {line for line in lines if line}))
+    header.write_text(declarations(text, slots))
 
 
 if __name__ == "__main__":
