@@ -209,7 +209,7 @@ def _profiled(place: _Place, lock: tuple[int, ...]) -> profile_worker.Answer:
     recipe = place.recipe
     out = Path(tempfile.mkdtemp(prefix="profile-", dir=place.folder))
     metric = recipe.metric
-    request = profile_worker.Request(
+    request = profile_worker.WorkerRequest(
         recipe.command.fill(place.values),
         metric.text,
         list(metric.counters),

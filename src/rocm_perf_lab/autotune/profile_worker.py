@@ -23,7 +23,7 @@ RUN = "run"
 
 
 @dataclass(frozen=True)
-class Request:
+class WorkerRequest:
     command: list[str]
     metric: str
     counters: list[str]
@@ -46,7 +46,7 @@ def command(into: int, out: int, folder: Path) -> list[str]:
     return [*process.python(__name__), str(into), str(out), str(folder)]
 
 
-def _profile(request: Request, folder: Path) -> Answer:
+def _profile(request: WorkerRequest, folder: Path) -> Answer:
     program, *arguments = request.command
     metric = Metric(request.metric, profiled=True, counters=tuple(request.counters))
     options = ProfileOptions(
@@ -86,4 +86,4 @@ def main() -> None:
     into, out, folder = sys.argv[1:]
     line = Line(int(into), int(out))
     with contextlib.suppress(KeyboardInterrupt):
-        line.write(asdict(_profile(Request(**line.read()), Path(folder))))
+        line.write(asdict(_profile(WorkerRequest(**line.read()), Path(folder))))

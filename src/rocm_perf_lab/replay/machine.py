@@ -48,7 +48,7 @@ class Build:
 
 
 @dataclass(frozen=True)
-class Sample:
+class Dispatched:
     build: int
     gpu_ns: float
     wall_s: float  # from the doorbell to the answer
@@ -295,10 +295,10 @@ class Machine:
         flush: bool = False,
         compare: bool = True,
         rules: outputs.Rules,
-    ) -> list[Sample]:
+    ) -> list[Dispatched]:
         """Dispatch the builds in this order, each from the restored state."""
         state = self.state
-        samples: list[Sample] = []
+        samples: list[Dispatched] = []
         self.looked_s = 0.0  # looking for writes through all memory, in this run
         told = time.monotonic()
         for at, number in enumerate(order):
@@ -326,7 +326,7 @@ class Machine:
                 self.looked_s += time.perf_counter() - started
             if compare:
                 outcome = self._compare(number, rules)
-            samples.append(Sample(number, done.gpu_ns, done.wall_s, outcome))
+            samples.append(Dispatched(number, done.gpu_ns, done.wall_s, outcome))
         self._restored = recopy  # a state that was left to change is put back whole
         return samples
 
