@@ -1,47 +1,20 @@
 #include "metadata.h"
 
 #include <string_view>
+#include <utility>
 
 #include "msgpack.h"
 
 namespace codeobject {
 namespace {
 
-struct HiddenName {
-  std::string_view name;
-  Hidden hidden;
-};
-
-constexpr HiddenName kHiddenNames[] = {
-    {"hidden_block_count_x", Hidden::BlockCountX},
-    {"hidden_block_count_y", Hidden::BlockCountY},
-    {"hidden_block_count_z", Hidden::BlockCountZ},
-    {"hidden_group_size_x", Hidden::GroupSizeX},
-    {"hidden_group_size_y", Hidden::GroupSizeY},
-    {"hidden_group_size_z", Hidden::GroupSizeZ},
-    {"hidden_remainder_x", Hidden::RemainderX},
-    {"hidden_remainder_y", Hidden::RemainderY},
-    {"hidden_remainder_z", Hidden::RemainderZ},
-    {"hidden_global_offset_x", Hidden::GlobalOffsetX},
-    {"hidden_global_offset_y", Hidden::GlobalOffsetY},
-    {"hidden_global_offset_z", Hidden::GlobalOffsetZ},
-    {"hidden_grid_dims", Hidden::GridDims},
-    {"hidden_printf_buffer", Hidden::PrintfBuffer},
-    {"hidden_hostcall_buffer", Hidden::HostcallBuffer},
-    {"hidden_default_queue", Hidden::DefaultQueue},
-    {"hidden_completion_action", Hidden::CompletionAction},
-    {"hidden_multigrid_sync_arg", Hidden::MultigridSync},
-    {"hidden_heap_v1", Hidden::HeapV1},
-    {"hidden_dynamic_lds_size", Hidden::DynamicLdsSize},
-    {"hidden_private_base", Hidden::PrivateBase},
-    {"hidden_shared_base", Hidden::SharedBase},
-    {"hidden_queue_ptr", Hidden::QueuePtr},
-};
-
 Hidden hidden_from(std::string_view kind) {
   if (!kind.starts_with("hidden_")) return Hidden::None;
-  for (const HiddenName& row : kHiddenNames)
-    if (row.name == kind) return row.hidden;
+#define RPL_ROW(hidden, name) {name, Hidden::hidden},
+  static constexpr std::pair<std::string_view, Hidden> kNames[] = {RPL_HIDDEN_ARGUMENTS(RPL_ROW)};
+#undef RPL_ROW
+  for (const auto& [name, hidden] : kNames)
+    if (name == kind) return hidden;
   return Hidden::Other;
 }
 

@@ -11,33 +11,33 @@
 namespace codeobject {
 
 // The hidden arguments, by the value kind that the metadata names them with.
-enum class Hidden : uint8_t {
-  None,
-  BlockCountX,
-  BlockCountY,
-  BlockCountZ,
-  GroupSizeX,
-  GroupSizeY,
-  GroupSizeZ,
-  RemainderX,
-  RemainderY,
-  RemainderZ,
-  GlobalOffsetX,
-  GlobalOffsetY,
-  GlobalOffsetZ,
-  GridDims,
-  PrintfBuffer,
-  HostcallBuffer,
-  DefaultQueue,
-  CompletionAction,
-  MultigridSync,
-  HeapV1,
-  DynamicLdsSize,
-  PrivateBase,
-  SharedBase,
-  QueuePtr,
-  Other
-};
+#define RPL_HIDDEN_ARGUMENTS(X)                   \
+  X(BlockCountX, "hidden_block_count_x")          \
+  X(BlockCountY, "hidden_block_count_y")          \
+  X(BlockCountZ, "hidden_block_count_z")          \
+  X(GroupSizeX, "hidden_group_size_x")            \
+  X(GroupSizeY, "hidden_group_size_y")            \
+  X(GroupSizeZ, "hidden_group_size_z")            \
+  X(RemainderX, "hidden_remainder_x")             \
+  X(RemainderY, "hidden_remainder_y")             \
+  X(RemainderZ, "hidden_remainder_z")             \
+  X(GlobalOffsetX, "hidden_global_offset_x")      \
+  X(GlobalOffsetY, "hidden_global_offset_y")      \
+  X(GlobalOffsetZ, "hidden_global_offset_z")      \
+  X(GridDims, "hidden_grid_dims")                 \
+  X(PrintfBuffer, "hidden_printf_buffer")         \
+  X(HostcallBuffer, "hidden_hostcall_buffer")     \
+  X(DefaultQueue, "hidden_default_queue")         \
+  X(CompletionAction, "hidden_completion_action") \
+  X(MultigridSync, "hidden_multigrid_sync_arg")   \
+  X(HeapV1, "hidden_heap_v1")                     \
+  X(DynamicLdsSize, "hidden_dynamic_lds_size")    \
+  X(PrivateBase, "hidden_private_base")           \
+  X(SharedBase, "hidden_shared_base")             \
+  X(QueuePtr, "hidden_queue_ptr")
+#define RPL_NAME(hidden, name) hidden,
+enum class Hidden : uint8_t { None, RPL_HIDDEN_ARGUMENTS(RPL_NAME) Other };
+#undef RPL_NAME
 
 struct KernelArgument {
   uint32_t offset = 0, size = 0;
