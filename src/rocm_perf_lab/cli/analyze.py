@@ -44,7 +44,6 @@ def analyze(
             help="rocpd databases (*_results.db), rocprofv3 JSON or CSV files, PyTorch profiler "
             "traces, or folders that hold them. Passes, processes and repeated runs of one "
             "program may be mixed. May be left out with --att.",
-            show_default=False,
         ),
     ] = None,
     att: Annotated[

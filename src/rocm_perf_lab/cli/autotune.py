@@ -57,7 +57,7 @@ def autotune(
     ] = None,
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- ARGS]...", help="With --triton.", show_default=False),
+        typer.Argument(metavar="[-- ARGS]...", help="With --triton."),
     ] = None,
     simulate: Annotated[
         Path | None,

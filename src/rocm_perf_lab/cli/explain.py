@@ -30,7 +30,6 @@ def explain(
         typer.Argument(
             metavar="[RULE]",
             help="A label (memory_bandwidth_bound) or a rule of one. None: list them.",
-            show_default=False,
         ),
     ] = None,
     json: Json = False,

@@ -28,7 +28,6 @@ Where = Annotated[
     typer.Argument(
         metavar="[LEDGER|BUNDLE]",
         help="A ledger, a run's folder or a bundle; else the newest run here.",
-        show_default=False,
     ),
 ]
 

@@ -37,9 +37,7 @@ def _regex(text: str | None) -> str | None:
 Program = Annotated[str, typer.Argument(metavar="PROGRAM", help="The program to run.")]
 Arguments = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[--] ARGS", help="Its arguments; two dashes may come first.", show_default=False
-    ),
+    typer.Argument(metavar="[--] ARGS", help="Its arguments; two dashes may come first."),
 ]
 Device = Annotated[
     str,
@@ -55,7 +53,6 @@ TimingOption = Annotated[
         "--timing",
         help="What events and clocks tell on the virtual GPU: emulation, the time it took; model, "
         "what the GPU would take by the model, the same on every run.",
-        show_default=False,
     ),
 ]
 BoundsOption = Annotated[
@@ -64,7 +61,6 @@ BoundsOption = Annotated[
         "--bounds",
         help="Accesses out of bounds on the virtual GPU. strict: a fault at an allocation's last "
         "byte; page: one where hardware would notice; report: as page, each place told once.",
-        show_default=False,
     ),
 ]
 RunTimeout = Annotated[
@@ -80,13 +76,7 @@ Counters = Annotated[
 # What of it is looked at, and how it is judged.
 KernelRegex = Annotated[
     str | None,
-    typer.Option(
-        "--kernel",
-        metavar="REGEX",
-        help="Only kernels that match.",
-        callback=_regex,
-        show_default=False,
-    ),
+    typer.Option("--kernel", metavar="REGEX", help="Only kernels that match.", callback=_regex),
 ]
 CeilingsOption = Annotated[
     Ceilings,
@@ -106,7 +96,6 @@ Sources = Annotated[
         "--source",
         metavar="FILE",
         help="What it is built from; else from its debug information or its name.",
-        show_default=False,
     ),
 ]
 Policy = Annotated[
@@ -143,7 +132,5 @@ Details = Annotated[
 ]
 Report = Annotated[
     Path | None,
-    typer.Option(
-        "--report", metavar="FILE", help="Also write an HTML report there.", show_default=False
-    ),
+    typer.Option("--report", metavar="FILE", help="Also write an HTML report there."),
 ]

@@ -56,7 +56,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def profile(
     program: Annotated[
         str | None,
-        typer.Argument(metavar="PROGRAM", help="The program to run.", show_default=False),
+        typer.Argument(metavar="PROGRAM", help="The program to run."),
     ] = None,
     arguments: Arguments = None,
     capture: Annotated[

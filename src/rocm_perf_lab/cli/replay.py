@@ -34,9 +34,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=T
 
 Folder = Annotated[
     Path | None,
-    typer.Argument(
-        metavar="DIR", help="A capture's folder (default: the newest).", show_default=False
-    ),
+    typer.Argument(metavar="DIR", help="A capture's folder (default: the newest)."),
 ]
 OtherBuild = Annotated[
     Path | None,
