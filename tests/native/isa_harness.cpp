@@ -112,3 +112,4 @@ API size_t isa_install(Harness* h, const char* path) {
   return library ? library->install(*h->program, h->program->base()) : 0;
 }
 API const uint64_t* isa_counts(Harness* h) { return h->wave->counts; }
+API void isa_restart(Harness* h) { h->wave->pc = h->program->base(); }

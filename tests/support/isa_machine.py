@@ -162,7 +162,7 @@ def library() -> Any:
     for name in views:
         getattr(lib, name).restype = ctypes.c_void_p
         getattr(lib, name).argtypes = [ctypes.c_void_p]
-    lib.isa_free.argtypes = [ctypes.c_void_p]
+    lib.isa_free.argtypes = lib.isa_restart.argtypes = [ctypes.c_void_p]
     lib.isa_map.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int]
     lib.isa_run.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
     lib.isa_fault.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
@@ -338,6 +338,9 @@ class Machine:
 
     def run(self, budget: int = 100_000) -> str:
         return STOPS[self.lib.isa_run(self.handle, budget)]
+
+    def restart(self) -> None:
+        self.lib.isa_restart(self.handle)
 
     @property
     def pc_offset(self) -> int:

@@ -12,7 +12,7 @@ import pytest
 
 from rocm_perf_lab.device import translation, translator
 from rocm_perf_lab.virtual.translate import accesses, blocks, request
-from support.isa_machine import Machine, disassemble
+from support.isa_machine import Machine, assemble_all, disassemble
 from support.random_code import END, SCALARS, VECTORS, instructions
 
 pytestmark = pytest.mark.compiler
@@ -197,3 +197,99 @@ def test_accesses_with_the_same_offsets_are_checked_once() -> None:
     assert first[0] is second[0] and (first[1], second[1]) == (True, False)
     assert (first[0].low, first[0].end) == (0, 20)
     assert third[0] is not first[0], "the row was written between them"
+
+
+# ---- memory
+
+ACCESSES = """
+global_load_dword v20, v0, s[0:1]
+global_load_dwordx2 v[20:21], v0, s[0:1] offset:16
+global_load_dwordx3 v[20:22], v0, s[0:1] offset:-8
+global_load_dwordx4 v[20:23], v0, s[0:1]
+global_load_dword v2, v[2:3], off offset:4
+global_load_dwordx2 v[2:3], v[2:3], off
+global_load_dwordx4 v[24:27], v[2:3], off offset:32
+global_store_dword v0, v10, s[0:1]
+global_store_dwordx2 v0, v[10:11], s[0:1] offset:64
+global_store_dwordx3 v0, v[10:12], s[0:1]
+global_store_dwordx4 v[2:3], v[10:13], off
+global_load_ubyte v20, v0, s[0:1]
+global_atomic_add v20, v0, v10, s[0:1] sc0
+ds_read_b32 v20, v1 offset:8
+ds_read_b64 v[20:21], v1
+ds_read_b96 v[20:22], v1
+ds_read_b128 v[20:23], v1 offset:16
+ds_read2_b32 v[20:21], v1 offset1:7
+ds_read2_b64 v[20:23], v1 offset0:1 offset1:2
+ds_read2_b32 v[0:1], v1 offset1:3
+ds_read2st64_b32 v[20:21], v1 offset1:1
+ds_write_b32 v1, v10
+ds_write_b64 v1, v[10:11] offset:8
+ds_write_b128 v1, v[10:13]
+ds_write2_b32 v1, v10, v11 offset1:5
+ds_write2st64_b64 v1, v[10:11], v[12:13] offset1:1
+ds_add_rtn_u32 v20, v1, v10
+ds_bpermute_b32 v20, v1, v10
+""".strip().splitlines()
+LAYOUTS = ("row", "one", "anyhow", "pairs", "past the end")
+BYTES, LDS = 65536, 4096
+
+
+def offsets(layout: str, limit: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
+    if layout == "row":
+        return np.arange(64, dtype=np.uint32) * 4 + 256
+    if layout == "pairs":
+        return np.arange(64, dtype=np.uint32) * 8 + 256
+    if layout == "one":
+        return np.full(64, 512, np.uint32)
+    found = rng.integers(64, limit // 4 - 256, 64).astype(np.uint32) * np.uint32(4)
+    if layout == "past the end":
+        found[32] = limit + 4096
+    return found
+
+
+def fill(machine: Machine, memory: npt.NDArray[np.uint32], layout: str, mask: int) -> None:
+    rng = np.random.default_rng(5)
+    memory[:] = rng.integers(0, 2**32, len(memory), dtype=np.uint64)
+    machine.v[:30] = rng.integers(0, 2**32, (30, 64), dtype=np.uint64)
+    machine.lds[:] = rng.integers(0, 256, LDS)
+    machine.v[0] = offsets(layout, BYTES, rng)
+    machine.v[1] = offsets(layout, LDS, rng)
+    whole = memory.ctypes.data + machine.v[0].astype(np.uint64)
+    machine.v[2], machine.v[3] = whole & np.uint64(0xFFFFFFFF), whole >> np.uint64(32)
+    machine.pair(0, memory.ctypes.data)
+    machine.exec = mask
+
+
+@pytest.fixture(scope="module")
+def translated_accesses(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[bytes, Path]]:
+    folder = tmp_path_factory.mktemp("accesses")
+    found = []
+    codes = assemble_all("gfx942", [text + "\ns_endpgm" for text in ACCESSES], folder)
+    for number, code in enumerate(codes):
+        assert code is not None
+        found.append((code, folder / f"{number}.so"))
+        translator.translate(Machine(code, lds=LDS).description(), found[-1][1])
+    return found
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_accesses_read_and_leave_the_same(
+    layout: str, translated_accesses: list[tuple[bytes, Path]]
+) -> None:
+    memory = np.zeros(BYTES // 4, np.uint32)
+    for text, (code, library) in zip(ACCESSES, translated_accesses, strict=True):
+        for mask in (2**64 - 1, 0xFFFF_0F0F_0000_8421, 0):
+            seen = []
+            for translated in (False, True):
+                machine = Machine(code, lds=LDS)
+                machine.map(memory)
+                assert not translated or machine.install(library) == 1
+                for _ in range(2):  # the first finds the allocation, the second remembers it
+                    fill(machine, memory, layout, mask)
+                    machine.restart()
+                    stop = machine.run()
+                    told = machine.fault() if stop == "fault" else None
+                    left = (memory.tobytes(), machine.lds.tobytes(), machine.v.tobytes())
+                    seen.append((stop, told, machine.counts, machine.executed, *left))
+            assert seen[:2] == seen[2:], (text, hex(mask))

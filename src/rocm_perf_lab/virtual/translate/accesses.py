@@ -38,6 +38,7 @@ class Check:
     name: str
     low: int
     end: int
+    shared: int = 1  # by so many
 
 
 def access(i: Instruction) -> Access | None:
@@ -78,6 +79,7 @@ def checks(instructions: tuple[Instruction, ...]) -> dict[int, tuple[Check, bool
                 found[i.at] = known, True
             else:
                 known.low, known.end = min(known.low, low), max(known.end, end)
+                known.shared += 1
                 found[i.at] = known, False
         rows, scalars, everything = _written(i)
         for key in list(open_):

@@ -255,6 +255,8 @@ class Emitter:
         if found is None:
             return None
         check, first = self.checks[i.at]
+        if check.shared == 1 and found.space == "global" and not found.write:
+            return self._once(i, found)
         if first:
             self._end_loop()
             self.text.append(f"const Place {check.name} = {self._placed(i, found, check)};")
@@ -264,6 +266,18 @@ class Emitter:
             f"{name}<{regs}>(w, {check.name}, {register}, {found.row}, {at - check.low})"
             for at, register, regs in found.parts
         )
+
+    def _once(self, i: Instruction, found: accesses.Access) -> str:
+        """A load with its own check; under a mask, or into its own addresses, the one after the other."""
+        ((at, register, regs),) = found.parts
+        base = "" if found.base is None else f"pair(w, {found.base}) + "
+        where = f"{found.row}, {base}u64(i64({at})), {_bool(found.base is None)}"
+        checked = f"placed(w, {self._place(i.at)}, {where}, {4 * regs}, false)"
+        apart = f"global_load<{regs}>(w, {checked}, {register}, {found.row}, 0)"
+        used = {found.row, found.row + 1} if found.base is None else {found.row}
+        if used & set(range(register, register + regs)):
+            return apart
+        return f"load_once<{regs}>(w, {self._place(i.at)}, {register}, {where}) || {apart}"
 
     def _placed(self, i: Instruction, found: accesses.Access, check: accesses.Check) -> str:
         if found.space == "lds":

@@ -151,8 +151,9 @@ struct Place {
   explicit operator bool() const { return base != 0; }
 };
 // `base`: of all lanes, with 32 bits of offset each; or nothing but the instruction's, with whole addresses.
-ONCE Place placed(Wave& w, const Inst* i, u32 row, u64 base, bool whole, u32 size, bool write) {
-  if (!w.exec) return {0};
+// 0 where that is in no allocation, whatever the offsets.
+inline u64 limited(Wave& w, const Inst* i, u32 row, u64 base, bool whole, u32 size, bool write, Limits& limits) {
+  if (!w.exec) return 0;
   const u32* v = w.vgpr[row];
   u32 same = 0;
   if (whole) {
@@ -163,9 +164,30 @@ ONCE Place placed(Wave& w, const Inst* i, u32 row, u64 base, bool whole, u32 siz
   const u64 end = write ? r.end - r.slack + r.slack % 4 : r.end, low = r.base > base ? r.base - base : 0;
   if (low > kMostU32 || end < size || end - size < base + low || base + low < base ||
       !(write ? r.writable : r.readable))
-    return {0};
+    return 0;
   const u64 room = end - size - base - low, most = kMostU32 - low;
-  return within(w, v, {u32(low), u32(room < most ? room : most), whole ? v + 64 : nullptr, same}) ? Place{base} : Place{0};
+  limits = {u32(low), u32(room < most ? room : most), whole ? v + 64 : nullptr, same};
+  return base;
+}
+ONCE Place placed(Wave& w, const Inst* i, u32 row, u64 base, bool whole, u32 size, bool write) {
+  Limits limits;
+  base = limited(w, i, row, base, whole, size, write, limits);
+  return {base && within(w, w.vgpr[row], limits) ? base : 0};
+}
+// A load that shares its check with none, into rows that hold no address of it: what was loaded before a
+// strip fails is loaded again.
+template <int kRegs>
+ONCE bool load_once(Wave& w, const Inst* i, u32 dst, u32 row, u64 base, bool whole) {
+  Limits limits;
+  if (w.stored || w.exec != kAll) return false;
+  base = limited(w, i, row, base, whole, 4 * kRegs, false, limits);
+  if (!base) return false;
+  const u32* offset = w.vgpr[row];
+  STRIPS {
+    if (!none(outside<true>(offset, limits, nullptr, s))) return false;
+    load_strip<kRegs>(w.vgpr[dst] + s, reinterpret_cast<const u8*>(base), offset + s);
+  }
+  return true;
 }
 ONCE Place in_lds(Wave& w, u32 row, u32 low, u32 end) {
   const bool good = end <= w.lds_bytes && within(w, w.vgpr[row], {0, w.lds_bytes - end, nullptr, 0});
