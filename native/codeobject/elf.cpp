@@ -135,6 +135,39 @@ size_t image_size(const void* image) {
   return end;
 }
 
+namespace {
+
+bool read_sections(Bytes image, const Header& header, File& file, std::string& error) {
+  auto refuse = [&](const char* why) {
+    error = why;
+    return false;
+  };
+  std::vector<SectionHeader> headers(header.shnum);
+  for (unsigned i = 0; i < header.shnum; ++i)
+    if (!read(image, header.shoff + uint64_t{i} * header.shentsize, headers[i]))
+      return refuse("truncated section headers");
+  Bytes names;
+  if (header.shstrndx < headers.size())
+    slice(image, headers[header.shstrndx].offset, headers[header.shstrndx].size, names);
+  for (const SectionHeader& sh : headers) {
+    Section section{text_at(names, sh.name), sh.type, sh.flags, sh.addr, {}};
+    if (sh.type != 8 && !slice(image, sh.offset, sh.size, section.data))
+      return refuse("a section lies outside the file");
+    file.sections.push_back(section);
+    if (sh.type == 11) file.symbols = symbols_of(file, sh, headers);
+    if (sh.type == 2) file.all_symbols = symbols_of(file, sh, headers);
+    // Dynamic relocations have an address; those of debug sections in a -r link do not.
+    if (sh.type == 4 && (sh.flags & 2)) {
+      RawRela raw;
+      for (uint64_t at = 0; read(section.data, at, raw); at += sizeof raw)
+        file.relocations.push_back({raw.offset, uint32_t(raw.info), uint32_t(raw.info >> 32), raw.addend});
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 std::optional<File> parse(Bytes image, std::string& error) {
   auto refuse = [&](std::string why) {
     error = std::move(why);
@@ -177,27 +210,18 @@ std::optional<File> parse(Bytes image, std::string& error) {
     if (file.loads[i - 1].address + file.loads[i - 1].memory_size > file.loads[i].address)
       return refuse("overlapping segments");
 
-  std::vector<SectionHeader> headers(header.shnum);
-  for (unsigned i = 0; i < header.shnum; ++i)
-    if (!read(image, header.shoff + uint64_t{i} * header.shentsize, headers[i]))
-      return refuse("truncated section headers");
-  Bytes names;
-  if (header.shstrndx < headers.size())
-    slice(image, headers[header.shstrndx].offset, headers[header.shstrndx].size, names);
-  for (const SectionHeader& sh : headers) {
-    Section section{text_at(names, sh.name), sh.type, sh.flags, sh.addr, {}};
-    if (sh.type != 8 && !slice(image, sh.offset, sh.size, section.data))
-      return refuse("a section lies outside the file");
-    file.sections.push_back(section);
-    if (sh.type == 11) file.symbols = symbols_of(file, sh, headers);
-    if (sh.type == 2) file.all_symbols = symbols_of(file, sh, headers);
-    // Dynamic relocations have an address; those of debug sections in a -r link do not.
-    if (sh.type == 4 && (sh.flags & 2)) {
-      RawRela raw;
-      for (uint64_t at = 0; read(section.data, at, raw); at += sizeof raw)
-        file.relocations.push_back({raw.offset, uint32_t(raw.info), uint32_t(raw.info >> 32), raw.addend});
-    }
-  }
+  if (!read_sections(image, header, file, error)) return std::nullopt;
+  return file;
+}
+
+std::optional<File> parse_of_host(Bytes image) {
+  Header header;
+  File file;
+  std::string ignored;
+  if (!read(image, 0, header) || std::memcmp(header.ident, "\177ELF", 4) != 0) return std::nullopt;
+  if (header.ident[4] != 2 || header.ident[5] != 1 || header.machine == kMachineAmdgpu) return std::nullopt;
+  file.image = image;
+  if (!read_sections(image, header, file, ignored)) return std::nullopt;
   return file;
 }
 

@@ -73,6 +73,9 @@ struct File {
 // The reason, when the bytes are not an AMDGPU HSA code object we can read.
 std::optional<File> parse(Bytes image, std::string& error);
 
+// The sections of a program or library of the host, for its debug information.
+std::optional<File> parse_of_host(Bytes image);
+
 // Bytes of an ELF image that starts here, judged by its headers; 0 if this is no ELF image.
 size_t image_size(const void* image);
 

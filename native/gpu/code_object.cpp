@@ -219,14 +219,23 @@ std::string CodeObject::function_at(uint64_t pc) const {
   return {};
 }
 
-codeobject::Sources::Place CodeObject::source(uint64_t pc) const {
-  std::lock_guard lock(sources_mutex_);
+const codeobject::Sources& CodeObject::sources() const {
   if (!sources_) {
     std::string ignored;
     const auto file = elf::parse(image_, ignored);
     sources_.emplace(file ? *file : elf::File{});
   }
-  return sources_->place(pc - base_ + first_address_);
+  return *sources_;
+}
+
+codeobject::Sources::Place CodeObject::source(uint64_t pc) const {
+  std::lock_guard lock(sources_mutex_);
+  return sources().place(pc - base_ + first_address_);
+}
+
+std::vector<codeobject::Frame> CodeObject::chain(uint64_t pc) const {
+  std::lock_guard lock(sources_mutex_);
+  return sources().chain(pc - base_ + first_address_);
 }
 
 }  // namespace gpu

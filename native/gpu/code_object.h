@@ -31,6 +31,7 @@ class CodeObject final : public LoadedCodeObject {
   const std::vector<std::string>& undefined() const override { return undefined_; }
   void define(std::string_view name, uint64_t address) override;
   codeobject::Sources::Place source(uint64_t pc) const;
+  std::vector<codeobject::Frame> chain(uint64_t pc) const;  // the innermost first
 
   const KernelSymbol* kernel(uint64_t descriptor) const;
   std::string function_at(uint64_t pc) const;  // the symbol that holds pc, demangled, or ""
@@ -49,6 +50,7 @@ class CodeObject final : public LoadedCodeObject {
   bool place(const elf::File& file, LoadError& error);
   bool relocate(const elf::File& file, LoadError& error);
   bool apply(uint64_t at, uint32_t type, uint64_t symbol, int64_t addend);
+  const codeobject::Sources& sources() const;  // under its mutex
   void read_symbols(const elf::File& file);
   bool read_kernels(const elf::File& file, LoadError& error);
 

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "check/faults.h"
+#include "check/settings.h"
 #include "fault_text.h"
 
 namespace gpu {
@@ -24,17 +26,17 @@ struct Dispatcher::Active {
   struct Span {
     uint64_t begin, end;
   };
-  Active(const Launch& the_launch, DispatchRecorder* told, uint64_t the_seed, uint64_t most)
-      : launch(the_launch), recorder(told), seed(the_seed), resident_limit(most) {}
+  Active(const Launch& the_launch, GroupWatcher* told, uint64_t the_seed, uint64_t most)
+      : launch(the_launch), watcher(told), seed(the_seed), resident_limit(most) {}
 
   const Launch& launch;
   translate::Kernel* tier = nullptr;  // where it may be translated
-  DispatchRecorder* const recorder;  // told of every workgroup, where set
+  GroupWatcher* const watcher;        // told of every workgroup, where set
   const uint64_t seed;               // of another interleaving of workgroups; 0: as they come
   // On one thread workgroups are begun in order and go on in turn, so that all that is measured of them is
   // the same whatever the host. Even contexts are then the dispatch's own: where their scratch memory lies
   // must not depend on what ran before.
-  const bool one_thread = recorder || seed;
+  const bool one_thread = watcher || seed;
   std::vector<Span> fresh{{0, launch.group_count}};  // workgroups not started yet, the lowest span last
   uint64_t chunk = 1;                                // how many a thread takes at once
   unsigned running = 0;                              // threads inside a workgroup of this dispatch
@@ -52,9 +54,9 @@ struct Dispatcher::Active {
     constexpr uint64_t kInFlight = 16, kPatience = 4096;
     return seed ? std::min(resident_limit, kInFlight + turns / kPatience) : resident_limit;
   }
-  // The models are told of workgroups in order.
+  // Who watches is told of workgroups in order.
   uint64_t index(uint64_t place) const {
-    return recorder ? place : Interleaving::group(seed, place, launch.group_count);
+    return watcher ? place : Interleaving::group(seed, place, launch.group_count);
   }
   bool can_start() const { return !fresh.empty() && resident < limit(); }
   bool has_work() const { return !cancelled && (can_start() || !suspended.empty()); }
@@ -100,6 +102,7 @@ FaultReport report_of(const Launch& launch, WorkgroupContext& group, const Addre
   report.fault = wave.fault;
   report.kernel = launch.kernel->name;
   std::copy_n(group.shape.id, 3, report.workgroup);
+  if (check::settings()) check::fault(launch, group.index, group.faulted_wave, wave.fault, memory, true);
   report.text = tell_fault(launch, group.shape, group.faulted_wave, wave, memory);
   return report;
 }
@@ -167,12 +170,12 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
         break;
       }
       ++span.begin;
-      group->observer = active.recorder ? active.recorder->begin(*group) : nullptr;
+      group->observer = active.watcher ? active.watcher->begin(*group) : nullptr;
     }
     result = group->run(active.launch, limits_, memory_, active.cancelled);
     tiers_.ran(active.tier, group->used);
     if (result != Result::Yielded) add(part, *group);
-    if (result == Result::Finished && active.recorder) active.recorder->finished(*group);
+    if (result == Result::Finished && active.watcher) active.watcher->finished(*group);
   } while (starting && result == Result::Finished && span.begin < span.end);
   if (result == Result::Faulted) fault = report_of(active.launch, *group, memory_);
   const bool waited_for_host = result == Result::Yielded && group->at_host;
@@ -344,11 +347,18 @@ DispatchResult Dispatcher::run(Launch launch) {
   return result;
 }
 
-DispatchResult Dispatcher::run_all(const Launch& launch, DispatchRecorder* recorder) {
+DispatchResult Dispatcher::run_checked(const Launch& launch) {
+  check::LaunchRaces races(launch);
+  DispatchResult result = run_all(launch, &races);
+  races.end();
+  return result;
+}
+
+DispatchResult Dispatcher::run_all(const Launch& launch, GroupWatcher* watcher) {
   // As many workgroups at once as the modelled device holds.
   const uint64_t most = uint64_t{launch.groups_per_cu} * device_.compute_units;
-  Active active(launch, recorder, limits_.wave_order, most);
-  if (!recorder && tiers_.on()) active.tier = tiers_.kernel(*launch.program, launch.entry);
+  Active active(launch, watcher, limits_.wave_order, most);
+  if (!watcher && tiers_.on()) active.tier = tiers_.kernel(*launch.program, launch.entry);
   std::unique_lock lock(mutex_);
   if (!active.one_thread) {
     if (threads_.empty())

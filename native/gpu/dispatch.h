@@ -5,6 +5,7 @@
 #include <deque>
 #include <thread>
 
+#include "check/race.h"
 #include "durations.h"
 #include "model/dispatch_recorder.h"
 #include "repeats.h"
@@ -24,13 +25,15 @@ class Dispatcher {
   DispatchResult run_profiled(Launch launch, const ProfileRequest& request, DispatchProfile& profile);
   // The same, or what is remembered of a launch that came before (durations.h) and would change nothing.
   DispatchResult run_timed(Launch launch, const ProfileRequest& request, DispatchProfile& profile);
+  // With every access of every lane checked (check/).
+  DispatchResult run_checked(const Launch& launch);
   void flush_caches();
   void streamed(uint64_t at, uint64_t bytes);
   void move(uint64_t at, uint64_t bytes, bool here);
 
  private:
   struct Active;
-  DispatchResult run_all(const Launch& launch, DispatchRecorder* recorder);
+  DispatchResult run_all(const Launch& launch, GroupWatcher* watcher);
   void hear_of_streamed();
   void enter_mall(uint64_t at, uint64_t bytes);
   void work();

@@ -128,6 +128,8 @@ class Observer {
   virtual ~Observer() = default;
   // After the instruction: `exec` is the mask it ran under; access.space None if it touched no memory.
   virtual void executed(const Wave& wave, const Inst& inst, uint64_t exec, const MemAccess& access) = 0;
+  // Who is told of accesses before they happen; asked when a wave has its turn.
+  virtual AccessWatcher* watcher() { return nullptr; }
 };
 Stop run_wave_observed(Wave& wave, Program& program, uint64_t budget, Observer& observer);
 

@@ -19,6 +19,8 @@ __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ..
   return buffer;
 }
 
+}  // namespace
+
 const char* kind_of(RangeKind kind) {
   switch (kind) {
     case RangeKind::Vram: return "device memory";
@@ -34,6 +36,23 @@ const char* kind_of(RangeKind kind) {
   return "memory";
 }
 
+bool has_address(FaultKind kind) {
+  return kind == FaultKind::Unmapped || kind == FaultKind::Freed || kind == FaultKind::ReadOnly ||
+         kind == FaultKind::Misaligned;
+}
+
+bool has_lane(FaultKind kind) {
+  return has_address(kind) || kind == FaultKind::LdsOutOfRange || kind == FaultKind::ScratchOutOfRange;
+}
+
+// From the kernel's start; a function it calls may lie before it.
+std::string offset_text(uint64_t pc, const KernelSymbol& kernel) {
+  if (pc < kernel.entry) return format("(0x%" PRIx64 " before the kernel's code)", kernel.entry - pc);
+  return format("(code offset 0x%" PRIx64 ")", pc - kernel.entry);
+}
+
+namespace {
+
 std::string access(const Fault& fault) {
   return format("%s of %u byte%s", fault.write ? "write" : "read", fault.size, fault.size == 1 ? "" : "s");
 }
@@ -44,7 +63,7 @@ std::string past(uint64_t offset) {
                            : format("%" PRIu64 " bytes before the start of", (uint64_t{1} << 32) - offset);
 }
 
-std::string headline(const Launch& launch, const Fault& fault, const GroupShape& shape, const Wave& wave) {
+std::string headline(const Launch& launch, const Fault& fault, const GroupShape& shape, uint64_t executed) {
   switch (fault.kind) {
     case FaultKind::Unmapped:
       return access(fault) + format(" at 0x%" PRIx64 ", which is no memory of this device", fault.address);
@@ -59,7 +78,7 @@ std::string headline(const Launch& launch, const Fault& fault, const GroupShape&
              format(" at private %s the %u bytes a work-item has", past(fault.address).c_str(), launch.private_bytes);
     case FaultKind::IllegalInstruction: return "an instruction this GPU does not have";
     case FaultKind::IllegalRegister:
-      return format("a register past the %u vector registers of the kernel", wave.vgpr_count);
+      return format("a register past the %u vector registers of the kernel", unsigned(launch.vgpr_count));
     case FaultKind::Trap: return format("trap %u (abort or a failed assertion in device code)", fault.trap_id);
     case FaultKind::Abort: return "device code called abort";
     case FaultKind::BarrierDivergence:
@@ -67,20 +86,12 @@ std::string headline(const Launch& launch, const Fault& fault, const GroupShape&
           "a barrier that not all of the workgroup's %u waves reach: this wave waits, others have left the kernel",
           shape.waves());
     case FaultKind::InstructionLimit:
-      return format("an endless kernel: one wave has run %" PRIu64 " instructions", wave.executed);
+      return executed ? format("an endless kernel: one wave has run %" PRIu64 " instructions", executed)
+                      : "an endless kernel";
     case FaultKind::None:
     case FaultKind::HostBusy: break;
   }
   return "a fault of an unknown kind";
-}
-
-bool has_address(FaultKind kind) {
-  return kind == FaultKind::Unmapped || kind == FaultKind::Freed || kind == FaultKind::ReadOnly ||
-         kind == FaultKind::Misaligned;
-}
-
-bool has_lane(FaultKind kind) {
-  return has_address(kind) || kind == FaultKind::LdsOutOfRange || kind == FaultKind::ScratchOutOfRange;
 }
 
 // Whether the process has memory there that the device was never told of.
@@ -95,12 +106,6 @@ bool host_memory(uint64_t address) {
     std::fclose(maps);
   }
   return found;
-}
-
-// From the kernel's start; a function it calls may lie before it.
-std::string offset_text(uint64_t pc, const KernelSymbol& kernel) {
-  if (pc < kernel.entry) return format("(0x%" PRIx64 " before the kernel's code)", kernel.entry - pc);
-  return format("(code offset 0x%" PRIx64 ")", pc - kernel.entry);
 }
 
 // The program's own line, and what of a header was inlined there.
@@ -133,7 +138,7 @@ std::string tell_fault(const Launch& launch, const GroupShape& shape, uint32_t w
                        const AddressSpace& memory) {
   const Fault& fault = wave.fault;
   std::string out = "rocm-perf: GPU fault in kernel " + demangle(launch.kernel->name) + ": " +
-                    headline(launch, fault, shape, wave) + "\n";
+                    headline(launch, fault, shape, wave.executed) + "\n";
   auto line = [&](const char* label, const std::string& text) {
     if (!text.empty()) out += format("  %-12s ", label) + text + "\n";
   };
@@ -189,6 +194,12 @@ OutsideText tell_outside(const Launch& launch, const GroupShape& shape, uint32_t
   text.first += format("; workgroup (%u, %u, %u), work-item (%u, %u, %u)", shape.id[0], shape.id[1], shape.id[2],
                        item[0], item[1], item[2]);
   return text;
+}
+
+std::string told_in_words(const Launch& launch, const GroupShape& shape, const Fault& fault,
+                          const AddressSpace& memory) {
+  const std::string what = headline(launch, fault, shape, 0);
+  return has_address(fault.kind) ? what + "; " + near(memory, fault.address) : what;
 }
 
 }  // namespace gpu

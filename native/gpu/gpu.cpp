@@ -5,6 +5,7 @@
 #include <cstring>
 #include <shared_mutex>
 
+#include "check/settings.h"
 #include "dispatch.h"
 
 namespace gpu {
@@ -31,6 +32,9 @@ class VirtualGpu final : public Gpu {
     Launch launch;
     DispatchResult refusal;
     if (!prepared(launch, request, refusal)) return refusal;
+    if (const check::Settings* checks = check::settings();
+        checks && checks->race && checks->wants(demangle(launch.kernel->name)))
+      return dispatcher_.run_checked(launch);
     const rocm_perf_profiler* tool = profiler();
     ProfileRequest what = tool ? wanted_by(*tool, request, launch.kernel->name) : ProfileRequest{};
     const bool watched = anything(what);

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <tuple>
 
+#include "check/faults.h"
+#include "check/settings.h"
 #include "fault_text.h"
 #include "workgroup.h"
 
@@ -163,6 +165,11 @@ bool Lenient::passes(const Wave& wave, const Fault& fault) {
   if (group.launched->footprint) group.launched->footprint->lose();
   if (!told_) return true;
   const auto number = std::find(group.waves.begin(), group.waves.end(), &wave) - group.waves.begin();
+  if (const check::Settings* checks = check::settings(); checks && checks->memory) {
+    if (fault.kind != FaultKind::Unmapped || !check::reads_ahead(fault, memory_))
+      check::fault(*group.launched, group.index, uint32_t(number), fault, memory_, false);
+    return true;
+  }
   Places::places().count(*group.launched, group.shape, uint32_t(number), fault, memory_);
   return true;
 }

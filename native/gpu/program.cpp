@@ -310,7 +310,10 @@ Stop loop(Wave& w, const Inst* i, uint64_t until, Observer* observer) {
   [[maybe_unused]] const uint32_t limit = 0x80008000u + w.acc_offset + (uint32_t(w.vgpr_count - w.acc_offset) << 16);
   [[maybe_unused]] HostFloat host;
   [[maybe_unused]] MemAccess access;
-  if constexpr (kObserved) w.access = &access;
+  if constexpr (kObserved) {
+    w.access = &access;
+    access.watcher = observer->watcher();
+  }
   w.unchecked = !kChecked;
   for (uint64_t executed = w.executed; executed < until;) {
     if constexpr (kChecked) {

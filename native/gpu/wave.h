@@ -59,6 +59,17 @@ class OutOfBounds {
   ~OutOfBounds() = default;
 };
 
+struct Inst;
+struct MemAccess;
+// Told of an access before it happens: what is overwritten can still be read.
+class AccessWatcher {
+ public:
+  virtual void touching(const Wave& wave, const Inst& inst, const MemAccess& access) = 0;
+
+ protected:
+  ~AccessWatcher() = default;
+};
+
 // What one memory instruction touched, filled only where Wave::access is set (observers).
 enum class Space : uint8_t { None, Global, Lds, Scratch, Scalar };
 struct MemAccess {
@@ -71,6 +82,7 @@ struct MemAccess {
   uint64_t address[kLanes];     // device address, LDS byte offset or scratch byte offset; [0] for Scalar
   uint64_t address2[kLanes];    // second address of ds_read2/write2
   bool two = false;
+  AccessWatcher* watcher = nullptr;
 };
 
 // Where instructions found their memory, by program counter. A snapshot's number says for which

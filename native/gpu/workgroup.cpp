@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "arena.h"
+#include "check/settings.h"
 
 namespace gpu {
 namespace {
@@ -150,6 +151,8 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
     scratch_bytes = need;
   }
   lds.assign(launch.group_bytes_taken + kZeros + (outside ? kLdsNowhere : 0), 0);
+  const check::Settings* checks = check::settings();
+  const bool exact = checks && checks->memory;
   // What no wave wrote is left over from another workgroup, in LDS, scratch and registers.
   const uint8_t leftover = limits.leftover;
   if (leftover) std::fill_n(lds.begin(), launch.group_bytes, leftover);
@@ -172,7 +175,7 @@ bool WorkgroupContext::start(const Launch& launch, const Limits& limits, const D
     wave.lds = lds.data();
     wave.lds_bytes = launch.group_bytes;
     wave.lds_taken = launch.group_bytes_taken;
-    wave.lds_zeros = kZeros;
+    wave.lds_zeros = exact ? 0 : kZeros;
     wave.scratch = need ? scratch + per_wave * i : nullptr;
     wave.scratch_bytes_per_lane = launch.private_bytes;
     wave.group = this;

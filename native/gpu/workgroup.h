@@ -47,6 +47,15 @@ class ScratchPool {
   std::multimap<uint64_t, uint64_t> free_;  // bytes -> address
 };
 
+// Who watches the workgroups of a launch: it then runs on one thread, in order.
+class GroupWatcher {
+ public:
+  virtual ~GroupWatcher() = default;
+  // The observer for a workgroup about to run, or nullptr.
+  virtual Observer* begin(WorkgroupContext& group) = 0;
+  virtual void finished(const WorkgroupContext& group) = 0;
+};
+
 struct WorkgroupContext {
   enum class State : uint8_t { Ready, AtBarrier, Done };
   enum class Result : uint8_t { Finished, Yielded, Faulted, Cancelled };

@@ -2,7 +2,7 @@
 
 namespace gpu::GPU_EXEC_NS {
 
-void lds_tell(Wave& w, const u32* first, const u32* second, u32 size, bool write, bool atomic) {
+void lds_tell(Wave& w, const Inst* i, const u32* first, const u32* second, u32 size, bool write, bool atomic) {
   MemAccess& m = *w.access;
   m.space = Space::Lds;
   m.write = write;
@@ -15,6 +15,7 @@ void lds_tell(Wave& w, const u32* first, const u32* second, u32 size, bool write
     m.address[l] = first[l];
     if (second) m.address2[l] = second[l];
   }
+  if (m.watcher) m.watcher->touching(w, *i, m);
 }
 
 // Where kernels of rocBLAS read to clear a register: hardware gives 0 past the end of the LDS.
@@ -35,14 +36,17 @@ bool lds_check(Wave& w, const Inst* i, u32 offset, u32 size, bool write, u32* ad
       high = address[l] > high ? address[l] : high;
     }
   }
-  if (GPU_UNLIKELY(w.access != nullptr)) lds_tell(w, address, nullptr, size, write, false);
+  if (GPU_UNLIKELY(w.access != nullptr)) lds_tell(w, i, address, nullptr, size, write, false);
   if (GPU_LIKELY(u64(high) + size <= w.lds_bytes)) return true;
   for (u64 m = w.exec; m; m &= m - 1) {
     const int l = __builtin_ctzll(m);
     if (u64(address[l]) + size <= w.lds_bytes) continue;
     if (!write) {
-      if (address[l] - kNowhere < 0x10000) address[l] = w.lds_taken;
-      if (u64(address[l]) + size <= u64(w.lds_bytes) + w.lds_zeros || address[l] == w.lds_taken) continue;
+      if (address[l] - kNowhere < 0x10000) {
+        address[l] = w.lds_taken;
+        continue;
+      }
+      if (u64(address[l]) + size <= u64(w.lds_bytes) + w.lds_zeros) continue;
     }
     if (passes(w, i, FaultKind::LdsOutOfRange, address[l], size, l, write)) {
       if (u64(address[l]) + size <= w.lds_taken) continue;

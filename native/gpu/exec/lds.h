@@ -8,7 +8,7 @@ namespace gpu::GPU_EXEC_NS {
 // Lane addresses v + offset, checked for `size` bytes; false after a fault. `second`: 16 for the other
 // address of an instruction with two.
 bool lds_check(Wave& w, const Inst* i, u32 offset, u32 size, bool write, u32* address, u32 second = 0);
-void lds_tell(Wave& w, const u32* first, const u32* second, u32 size, bool write, bool atomic);
+void lds_tell(Wave& w, const Inst* i, const u32* first, const u32* second, u32 size, bool write, bool atomic);
 
 // The usual case: every lane in range, nobody watching.
 inline bool lds_place(Wave& w, const Inst* i, u32 offset, u32 size, u32 align, Place& p) {
@@ -55,7 +55,7 @@ inline bool lds_check2(Wave& w, const Inst* i, bool write, u32* a, u32* b) {
   const bool ok = lds_check(w, i, (u32(i->imm) & 255) * kStride, 4 * kRegs, write, a) &&
                   lds_check(w, i, ((u32(i->imm) >> 8) & 255) * kStride, 4 * kRegs, write, b, 16);
   w.access = told;
-  if (GPU_UNLIKELY(told != nullptr)) lds_tell(w, a, b, 4 * kRegs, write, false);
+  if (GPU_UNLIKELY(told != nullptr)) lds_tell(w, i, a, b, 4 * kRegs, write, false);
   return ok;
 }
 template <int kRegs, int kStride>

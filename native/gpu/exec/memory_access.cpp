@@ -35,7 +35,7 @@ u8* global_byte(Wave& w, const Inst* i, u64 address, u32 size, bool write, int l
 
 namespace {
 
-void tell(Wave& w, const Access& a, u32 size, bool write, Space space, bool atomic) {
+void tell(Wave& w, const Inst* i, const Access& a, u32 size, bool write, Space space, bool atomic) {
   MemAccess& m = *w.access;
   m.space = space;
   m.write = write;
@@ -47,6 +47,7 @@ void tell(Wave& w, const Access& a, u32 size, bool write, Space space, bool atom
   m.scratch_mask = a.scratch & a.mask;
   if (space == Space::Scratch) m.mask = a.mask;
   memcpy(m.address, a.address, sizeof a.address);
+  if (m.watcher) m.watcher->touching(w, *i, m);
 }
 
 }  // namespace
@@ -54,7 +55,7 @@ void tell(Wave& w, const Access& a, u32 size, bool write, Space space, bool atom
 bool check(Wave& w, const Inst* i, Access& a, u32 size, bool write, u32 align) {
   if (GPU_UNLIKELY(w.access != nullptr)) {
     const bool scratch = i->format == u8(Format::SCRATCH);
-    tell(w, a, size, write, scratch ? Space::Scratch : Space::Global, align != 0);
+    tell(w, i, a, size, write, scratch ? Space::Scratch : Space::Global, align != 0);
   }
   if (align) {
     for (u64 m = a.mask; m; m &= m - 1) {
@@ -316,7 +317,7 @@ ScalarAddress scalar_address(Wave& w, const Inst* i, u32 bytes) {
   return {(base + offset) & ~u64(3), false};
 }
 
-void tell_scalar(Wave& w, u64 address, u32 bytes, bool write) {
+void tell_scalar(Wave& w, const Inst* i, u64 address, u32 bytes, bool write) {
   MemAccess& m = *w.access;
   m.space = Space::Scalar;
   m.write = write;
@@ -325,6 +326,7 @@ void tell_scalar(Wave& w, u64 address, u32 bytes, bool write) {
   m.mask = 1;
   m.lds_mask = m.scratch_mask = 0;
   m.address[0] = address;
+  if (m.watcher) m.watcher->touching(w, *i, m);
 }
 
 }  // namespace
@@ -334,7 +336,7 @@ const Inst* scalar_load(Wave& w, const Inst* i) {
   const ScalarAddress a = scalar_address(w, i, bytes);
   if (GPU_UNLIKELY(w.stored)) return give_way(w, i);
   if (GPU_UNLIKELY(w.together == 1)) w.together = 2;
-  if (GPU_UNLIKELY(w.access != nullptr)) tell_scalar(w, a.address, bytes, false);
+  if (GPU_UNLIKELY(w.access != nullptr)) tell_scalar(w, i, a.address, bytes, false);
   if (GPU_UNLIKELY(a.zero)) {
     for (u32 n = 0; n < count; ++n) w.sgpr[i->dst + n] = 0;
     return next(i);
@@ -355,7 +357,7 @@ const Inst* scalar_load(Wave& w, const Inst* i) {
 const Inst* scalar_store(Wave& w, const Inst* i) {
   const u32 count = op_table[i->op].dst_width, bytes = 4 * count;
   const ScalarAddress a = scalar_address(w, i, bytes);
-  if (GPU_UNLIKELY(w.access != nullptr)) tell_scalar(w, a.address, bytes, true);
+  if (GPU_UNLIKELY(w.access != nullptr)) tell_scalar(w, i, a.address, bytes, true);
   if (a.zero) return next(i);
   u8* p = global_byte(w, i, a.address, bytes, true, 0);
   if (!p) return nullptr;

@@ -9,13 +9,12 @@
 
 namespace gpu {
 
-class DispatchRecorder {
+class DispatchRecorder final : public GroupWatcher {
  public:
   DispatchRecorder(const DeviceSpec& device, DeviceState& state, const Launch& launch, const ProfileRequest& request);
 
-  // The observer for a workgroup about to run, or nullptr.
-  Observer* begin(WorkgroupContext& group);
-  void finished(const WorkgroupContext& group);
+  Observer* begin(WorkgroupContext& group) override;
+  void finished(const WorkgroupContext& group) override;
   DispatchProfile profile(unsigned threads);  // throws ImpossibleTime
   // After profile(): what waves that read the clock saw.
   ClockTimes clock_times(const DispatchProfile& profile) const;

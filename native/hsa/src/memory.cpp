@@ -7,6 +7,8 @@
 
 #include "allocations.h"
 #include "arena.h"
+#include "check/allocations.h"
+#include "check/settings.h"
 #include "hsa_impl.h"
 #include "out_of_bounds.h"
 #include "outside_writes.h"
@@ -34,7 +36,10 @@ bool copy_allowed(const void* address, size_t size) {
 }
 
 gpu::Range visible(uint64_t base, uint64_t end, uint64_t limit, gpu::RangeKind kind) {
-  const uint64_t seen = std::max(end, std::min(gpu::round_up(end, 16), limit));
+  const gpu::check::Settings* checks = gpu::check::settings();
+  // Where every access is judged, what compilers read ahead is told apart access by access.
+  const uint64_t ahead = checks && checks->memory ? 1 : 16;
+  const uint64_t seen = std::max(end, std::min(gpu::round_up(end, ahead), limit));
   return {base, seen, kind, true, true, uint8_t(seen - end)};
 }
 
@@ -60,6 +65,7 @@ hsa_status_t allocate(Pool& pool, size_t size, void** address) {
     entry = {HSA_EXT_POINTER_TYPE_HSA, base, size, charged, pool.agent, &pool, nullptr, 0, {}};
   }
   Runtime::memory().add(visible(base, base + size, UINT64_MAX, pool.range_kind()));
+  gpu::check::allocated(base, size);
   *address = at;
   return HSA_STATUS_SUCCESS;
 }
@@ -79,6 +85,7 @@ hsa_status_t release(void* address) {
   }
   for (auto [callback, data] : entry.on_free) callback(address, data);
   Runtime::memory().remove(entry.base);
+  gpu::check::freed(entry.base);
   gpu::arena().free(address);
   runtime->discharge(*entry.owner, entry.charged);
   return HSA_STATUS_SUCCESS;

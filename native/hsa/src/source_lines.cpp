@@ -1,4 +1,5 @@
-// Source lines of a code object's instructions, for the package's disassembler and thread traces.
+// Source lines of a code object's instructions, for the package's disassembler and thread traces; and of the
+// host's, for call stacks.
 #include <algorithm>
 #include <cstring>
 
@@ -30,7 +31,9 @@ const codeobject::Sources& opened(const void* sources) { return *static_cast<con
 
 RPL_EXPORT void* rpl_sources_open(const void* image, size_t size) try {
   std::string ignored;
-  const auto file = codeobject::elf::parse({static_cast<const uint8_t*>(image), size}, ignored);
+  const codeobject::elf::Bytes bytes{static_cast<const uint8_t*>(image), size};
+  auto file = codeobject::elf::parse(bytes, ignored);
+  if (!file) file = codeobject::elf::parse_of_host(bytes);
   return file ? new codeobject::Sources(*file) : nullptr;
 } catch (const std::bad_alloc&) {  // no exception may reach a caller that is not C++
   return nullptr;

@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("rocm_perf_lab.cli.explain", "Say what a bottleneck verdict means."),
     "doctor": ("rocm_perf_lab.cli.doctor", "What works on this machine, and what to do."),
     "run": ("rocm_perf_lab.cli.run", "Run a HIP program on a GPU, real or virtual."),
+    "check": ("rocm_perf_lab.cli.check", "Find races and wrong accesses, without a GPU."),
     "device": ("rocm_perf_lab.cli.device", "List the GPUs there are, real and virtual."),
     "capture": ("rocm_perf_lab.cli.capture", "Keep one dispatch with all its memory."),
     "replay": ("rocm_perf_lab.cli.replay", "Run a captured kernel again, alone; compare captures."),

@@ -24,6 +24,12 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_AMD_HIP": ("a library", None),
     "ROCM_PERF_CAPTURE": ("a folder", None),
     "ROCM_PERF_CACHE_DIR": ("a folder", None),
+    "ROCM_PERF_CHECK": (
+        "memory, race, or both with a comma between",
+        r"((memory|race)(,(memory|race))*)?",
+    ),
+    "ROCM_PERF_CHECK_KERNEL": ("a regular expression", None),
+    "ROCM_PERF_CHECK_LOG": ("a folder", None),
     "ROCM_PERF_FINDINGS": ("a folder", None),
     "ROCM_PERF_HIPCC": ("a program", None),
     "ROCM_PERF_HIP_TOOL": ("a library", None),

@@ -1,0 +1,263 @@
+#include "race_group.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string_view>
+
+namespace gpu::check {
+namespace {
+
+constexpr size_t kMostLdsBytes = size_t{64} << 20;
+constexpr size_t kMostHeardOf = 1024;
+
+enum class Role : uint8_t { None, Barrier, WriteBack, Invalidate, CompareSwap };
+
+// What instructions are to the check, by their names.
+const std::vector<Role>& roles() {
+  static const std::vector<Role> all = [] {
+    std::vector<Role> out(kOpCount, Role::None);
+    for (int op = 0; op < kOpCount; ++op) {
+      const std::string_view name = op_table[op].name;
+      if (op_table[op].cls == InstClass::BARRIER) out[size_t(op)] = Role::Barrier;
+      else if (name == "buffer_wbl2") out[size_t(op)] = Role::WriteBack;
+      else if (name == "buffer_inv") out[size_t(op)] = Role::Invalidate;
+      else if (name.find("cmpswap") != name.npos || name.starts_with("ds_cmpst")) out[size_t(op)] = Role::CompareSwap;
+    }
+    return out;
+  }();
+  return all;
+}
+
+bool updates(const Inst& inst) {
+  return (op_table[inst.op].flags & kOpAtomic) || InstClass(inst.cls) == InstClass::LDS_ATOMIC;
+}
+
+// Loads and stores at a scope wider than a wave are atomics, or volatile, which is compiled the same.
+bool scoped(const Inst& inst) { return inst.glc || inst.scc; }
+
+}  // namespace
+
+GroupRaces::GroupRaces(LaunchRaces& launch) : launch_(launch), lds_(kMostLdsBytes) {}
+
+void GroupRaces::begin(const WorkgroupContext& group) {
+  group_ = &group;
+  clocks_.begin(uint32_t(group.index), group.shape.waves());
+  lds_.clear();
+  lds_sites_.clear();
+  heard_of_.clear();
+  held_.clear();
+  last_range_ = {};
+}
+
+uint8_t GroupRaces::number(const Wave& wave) {
+  if (last_wave_ >= group_->shape.waves() || group_->waves[last_wave_] != &wave)
+    last_wave_ = uint8_t(std::find(group_->waves.begin(), group_->waves.end(), &wave) - group_->waves.begin());
+  return last_wave_;
+}
+
+bool GroupRaces::ordered(const Touch& earlier) const {
+  if (!in_lds_ && !launch_.between_groups_ && earlier.group != now_.group) return true;
+  return clocks_.ordered(now_.wave, earlier);
+}
+
+Why GroupRaces::why(const Touch& earlier) const {
+  if (earlier.group == now_.group) return Why::NoBarrier;
+  const auto heard = heard_of_.find(key_of(earlier.group, earlier.wave));
+  return heard != heard_of_.end() && heard->second >= earlier.clock ? Why::NarrowScope : Why::NoOrder;
+}
+
+void GroupRaces::conflict(const Touch& earlier, uint64_t line, uint64_t bytes) {
+  const uint64_t first = line * Shadow::kLine + uint64_t(std::countr_zero(bytes));
+  const Race race{earlier, now_, first, uint32_t(std::popcount(bytes)), in_lds_, why(earlier)};
+  if (!writes(now_.kind)) return launch_.found(race);
+  Held held{race, nullptr, bytes, {}};
+  const uint64_t start = line * Shadow::kLine;
+  held.at = in_lds_ ? wave_->lds + start : reinterpret_cast<const uint8_t*>(start);
+  for (uint64_t left = bytes; left; left &= left - 1) {
+    const int byte = std::countr_zero(left);
+    held.before[byte] = held.at[byte];
+  }
+  held_.push_back(held);
+}
+
+Touch GroupRaces::touch_of(const Wave& wave, const Inst& inst) {
+  Touch touch;
+  touch.group = clocks_.group();
+  touch.wave = number(wave);
+  touch.clock = clocks_.clock(touch.wave);
+  touch.place = uint32_t((inst.pc - launch_.launch_.program->base()) / 4);
+  touch.compares = roles()[inst.op] == Role::CompareSwap;
+  return touch;
+}
+
+void GroupRaces::enter_line(uint64_t line) {
+  if (!now_.mask) return;
+  (in_lds_ ? lds_ : launch_.global_).enter(line, now_, *this);
+  now_.mask = 0;
+}
+
+// Lanes that follow each other in memory become one touch per line.
+void GroupRaces::enter(const MemAccess& access, const uint64_t* addresses, uint64_t mask, bool lds) {
+  in_lds_ = lds;
+  const uint64_t limit = lds ? wave_->lds_bytes : UINT64_MAX;
+  const uint32_t size = access.size;
+  now_.size = uint8_t(size);
+  now_.mask = 0;
+  uint64_t line = 0;
+  for (uint64_t left = mask; left; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    uint64_t at = addresses[lane];
+    if (at + size > limit) continue;  // told elsewhere
+    for (uint32_t rest = size; rest;) {
+      const uint32_t base = uint32_t(at % Shadow::kLine), part = std::min(rest, Shadow::kLine - base);
+      const uint64_t bytes = (part == 64 ? ~uint64_t(0) : (uint64_t{1} << part) - 1) << base;
+      const uint32_t apart = uint32_t(lane - now_.lane) * size;
+      const bool first = now_.mask && std::popcount(now_.mask) == int(size);
+      const bool down = (now_.back || first) && part == size && base + apart == now_.base;
+      const bool fits =
+          now_.mask && line == at / Shadow::kLine &&
+          ((now_.mask & bytes) == bytes || down || (!now_.back && part == size && base == now_.base + apart));
+      if (fits && (now_.mask & bytes) != bytes) now_.back = down;
+      if (!fits) {
+        enter_line(line);
+        line = at / Shadow::kLine;
+        now_.lane = uint8_t(lane);
+        now_.base = uint8_t(base);
+        now_.back = false;
+      }
+      now_.mask |= bytes;
+      at += part;
+      rest -= part;
+    }
+  }
+  enter_line(line);
+}
+
+// Memory that kernels only read, or that is the runtime's business, is left out.
+bool GroupRaces::shared(const Wave& wave, uint64_t address) {
+  if (address >= last_range_.base && address < last_range_.end) return last_shared_;
+  const Range* range = wave.memory ? wave.memory->find(address) : nullptr;
+  if (!range) return false;
+  last_range_ = *range;
+  last_shared_ = range->kind != RangeKind::Kernarg && range->kind != RangeKind::Runtime &&
+                 range->kind != RangeKind::Hostcall && range->kind != RangeKind::Scratch;
+  return last_shared_;
+}
+
+void GroupRaces::atomics(const MemAccess& access, uint64_t mask, bool lds, bool returns) {
+  const uint8_t wave = now_.wave;
+  const bool update = now_.kind == Kind::AtomicWrite;
+  auto& sites = lds ? lds_sites_ : launch_.sites_;
+  uint64_t last = ~uint64_t(0);
+  for (uint64_t left = mask; left; left &= left - 1) {
+    const uint64_t site = access.address[std::countr_zero(left)] & ~uint64_t(7);
+    if (site == last) continue;
+    last = site;
+    if (now_.compares) {
+      const uint64_t reader = key_of(clocks_.group(), wave);
+      for (uint64_t byte = site; byte < site + 8 && !launch_.perhaps_.empty(); ++byte)
+        launch_.perhaps_.erase({reader, lds ? ~byte : byte});
+    }
+    if (const auto known = sites.find(site); known != sites.end()) {
+      const LaunchRaces::Site& seen = known->second;
+      if (seen.group == clocks_.group()) clocks_.meet(wave, seen.wave, seen.clock, returns);
+      else if (heard_of_.size() < kMostHeardOf) {
+        uint32_t& clock = heard_of_[key_of(seen.group, seen.wave)];
+        clock = std::max(clock, seen.clock);
+      }
+    }
+    Knowledge* published = nullptr;
+    if (!lds) {
+      const auto known = launch_.published_.find(site);
+      if (known != launch_.published_.end()) clocks_.read(wave, *(published = &known->second));
+    }
+    if (!update) continue;
+    sites[site] = {clocks_.group(), clocks_.clock(wave), wave};
+    if (lds || !clocks_.released(wave)) continue;
+    if (published) *published = join(*published, clocks_.released(wave));
+    else launch_.published_.emplace(site, clocks_.released(wave));
+  }
+  if (update) clocks_.tick(wave);
+}
+
+void GroupRaces::touching(const Wave& wave, const Inst& inst, const MemAccess& access) {
+  held_.clear();
+  wave_ = &wave;
+  const uint8_t which = number(wave);
+  clocks_.goes_on(which);
+  if (access.space == Space::Scratch || access.space == Space::None) return;
+  const bool lds = access.space == Space::Lds;
+  const uint64_t in_lds = lds ? access.mask : access.lds_mask;
+  const uint64_t global = lds ? 0 : access.mask;
+  const bool update = updates(inst);
+  const auto kind = [&](bool plain) {
+    if (update) return Kind::AtomicWrite;
+    if (plain) return access.write ? Kind::Write : Kind::Read;
+    return access.write ? Kind::AtomicWrite : Kind::AtomicRead;
+  };
+  if (in_lds) {
+    ++launch_.lds_accesses_;
+    now_ = touch_of(wave, inst);
+    now_.kind = kind(true);
+    enter(access, access.address, in_lds, true);
+    if (access.two) enter(access, access.address2, in_lds, true);
+    if (update) atomics(access, in_lds, true, op_table[inst.op].dst_width > 0);
+  }
+  if (global) {
+    ++launch_.accesses_;
+    now_ = touch_of(wave, inst);
+    now_.kind = kind(access.space == Space::Scalar || !scoped(inst));
+    // What is the runtime's own business still orders: barriers of a grid wait there.
+    if (shared(wave, access.address[std::countr_zero(global)])) enter(access, access.address, global, false);
+    if (atomic(now_.kind)) atomics(access, global, false, !update || inst.glc);
+  }
+}
+
+// What a load puts straight into LDS: a word per lane.
+void GroupRaces::to_lds(const Wave& wave, const Inst& inst, uint64_t exec) {
+  MemAccess written;
+  written.size = 4;
+  for (int lane = 0; lane < kLanes; ++lane)
+    written.address[lane] = (wave.m0 & 0xffff) + uint64_t(int64_t(inst.imm)) + 4u * unsigned(lane);
+  now_ = touch_of(wave, inst);
+  now_.kind = Kind::Write;
+  enter(written, written.address, exec, true);
+  for (const Held& held : held_) launch_.found(held.race);  // what was there before is not known
+  held_.clear();
+}
+
+void GroupRaces::synchronise(uint8_t wave, const Inst& inst) {
+  switch (roles()[inst.op]) {
+    case Role::Barrier: return clocks_.at_barrier(wave);
+    case Role::WriteBack:
+      if (inst.scc) clocks_.release(wave);
+      return;
+    case Role::Invalidate:
+      if (inst.scc) clocks_.acquire(wave);
+      return;
+    default: return;
+  }
+}
+
+void GroupRaces::executed(const Wave& wave, const Inst& inst, uint64_t exec, const MemAccess&) {
+  for (const Held& held : held_) {
+    bool changed = false;
+    for (uint64_t left = held.bytes; left && !changed; left &= left - 1) {
+      const int byte = std::countr_zero(left);
+      changed = held.at[byte] != held.before[byte];
+    }
+    if (changed) launch_.found(held.race);
+    else ++launch_.same_value_;
+  }
+  held_.clear();
+  const OpInfo& op = op_table[inst.op];
+  if (roles()[inst.op] != Role::None) {
+    const uint8_t which = number(wave);
+    clocks_.goes_on(which);
+    synchronise(which, inst);
+  }
+  if ((op.flags & kOpToLds) || inst.lds) to_lds(wave, inst, exec);
+}
+
+}  // namespace gpu::check

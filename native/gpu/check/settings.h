@@ -1,0 +1,18 @@
+// What `rocm-perf check` asked for, by environment variables; nothing is paid where it did not.
+#pragma once
+
+#include <string>
+
+namespace gpu::check {
+
+struct Settings {
+  bool memory = false, race = false;
+  bool wants(const std::string& kernel) const;  // a demangled name
+
+  std::string kernels;  // a regular expression; empty: all
+};
+
+// nullptr where nothing is checked.
+const Settings* settings();
+
+}  // namespace gpu::check

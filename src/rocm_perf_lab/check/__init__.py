@@ -1,0 +1,1 @@
+"""A program run with every access watched, and what was found."""

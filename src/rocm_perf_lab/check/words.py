@@ -1,0 +1,75 @@
+"""What each finding is called, and what to do about it."""
+
+from __future__ import annotations
+
+# (kind, why) -> (kind in the document, title, advice)
+RACES: dict[tuple[str, str], tuple[str, str, str]] = {
+    ("lds", "no-barrier"): (
+        "lds-race",
+        "race on LDS: no barrier between the two accesses",
+        "put __syncthreads() between them, where every work-item of the workgroup passes it",
+    ),
+    ("global", "no-barrier"): (
+        "global-race",
+        "race on global memory within a workgroup: no barrier between the two accesses",
+        "put __syncthreads() between them, or use atomics for both",
+    ),
+    ("global", "no-order"): (
+        "group-race",
+        "race on global memory between workgroups: nothing orders them",
+        "give each workgroup its own part, use atomics for both, or split it into two launches",
+    ),
+    ("global", "narrow-scope"): (
+        "scope-race",
+        "race between workgroups: an atomic passes from one to the other, but it does not release "
+        "and acquire at the device's scope",
+        "release with __threadfence() or __ATOMIC_RELEASE at __HIP_MEMORY_SCOPE_AGENT before the "
+        "atomic that tells, and acquire the same way after the one that reads it",
+    ),
+}
+# Where one place races in several ways, the word that says most.
+STRENGTH = ("lds-race", "global-race", "group-race", "scope-race")
+
+FAULTS: dict[str, tuple[str, str]] = {
+    "out-of-bounds": (
+        "access out of bounds of every allocation",
+        "check the index against the buffer's size before this line",
+    ),
+    "null-pointer": (
+        "access through a null pointer",
+        "check what is passed to the kernel: an allocation may have failed",
+    ),
+    "use-after-free": (
+        "access to memory that has been freed",
+        "free it after the work that uses it: synchronise first, or free it in the same stream",
+    ),
+    "read-only": ("write to memory that is read-only", "write to a buffer of the program's own"),
+    "misaligned": (
+        "atomic at an address that is not a multiple of its size",
+        "align the data; hardware refuses such an atomic or does another",
+    ),
+    "lds-out-of-bounds": (
+        "access past the workgroup's LDS",
+        "check the index, and the bytes of dynamic LDS that the launch asks for",
+    ),
+    "private-out-of-bounds": (
+        "access past a work-item's private memory",
+        "check the index into the local array",
+    ),
+    "barrier-not-reached": (
+        "a barrier that some waves of the workgroup never reach",
+        "let every work-item of the workgroup pass the same barriers",
+    ),
+    "endless": (
+        "a kernel that does not end",
+        "see what its loop waits for; ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS sets the limit",
+    ),
+    "stopped": ("the device stopped the kernel", "see the program's own output"),
+}
+
+REFUSED = (
+    "a call about memory that the runtime refused",
+    "check the pointers against their allocations, the size and the kind of copy; and the result "
+    "of every HIP call",
+)
+LEAK = ("device memory that was never freed", "free it before the program ends")

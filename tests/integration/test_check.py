@@ -1,0 +1,244 @@
+"""`rocm-perf check`: every planted mistake is found, and no corrected twin is reported.
+
+The programs hold each kernel and call twice: `name<false>` has the mistake, `name<true>` has not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.cli import complaint, rocm_perf
+from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
+
+PROGRAMS = REPOSITORY / "tests" / "integration" / "programs"
+TWIN = re.compile(r"\b(\w+)<(true|false)>")
+Document = dict[str, Any]
+
+
+def built(folder: Path, name: str) -> Path:
+    need_virtual_gpu()
+    hipcc("-O2", "-g", PROGRAMS / f"{name}.cpp", "-o", folder / name)
+    return folder / name
+
+
+def check(program: Path, *options: str, arguments: tuple[str, ...] = (), code: int = 1) -> Document:
+    done = rocm_perf("check", "--json", *options, program, "--", *arguments, cwd=program.parent)
+    assert done.returncode == code, (done.stdout, done.stderr)
+    found: Document = json.loads(done.stdout)
+    return found
+
+
+def planted(source: str) -> set[str]:
+    """Every kernel and function of a program that has twins."""
+    text = (PROGRAMS / f"{source}.cpp").read_text()
+    names = re.findall(r"^(?:__global__|__attribute__\(\(noinline\)\)) void (\w+)\(", text, re.M)
+    assert len(names) == len(set(names))
+    return set(names)
+
+
+def by_name(document: Document, right: str) -> dict[str, list[Document]]:
+    """The findings at `name<right>`, by that name."""
+    found: dict[str, list[Document]] = defaultdict(list)
+    for finding in document["findings"]:
+        names = [side["kernel"] for side in finding["sides"]]
+        names += [frame["function"] or "" for frame in finding["called"][:1]]
+        for name, which in {m.groups() for n in names for m in TWIN.finditer(n)}:
+            if which == right:
+                found[name].append(finding)
+    return found
+
+
+@pytest.fixture(scope="module")
+def lds(tmp_path_factory: pytest.TempPathFactory) -> Document:
+    return check(built(tmp_path_factory.mktemp("lds"), "check_lds_races"), "--tool", "race")
+
+
+@pytest.fixture(scope="module")
+def between(tmp_path_factory: pytest.TempPathFactory) -> Document:
+    return check(built(tmp_path_factory.mktemp("global"), "check_global_races"), "--tool", "race")
+
+
+@pytest.fixture(scope="module")
+def memory_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("memory"), "check_memory")
+
+
+@pytest.fixture(scope="module")
+def memory(memory_program: Path) -> Document:
+    return check(memory_program, "--tool", "memory")
+
+
+def test_every_race_on_lds_is_found_and_no_twin(lds: Document) -> None:
+    assert by_name(lds, "false").keys() == planted("check_lds_races")
+    assert by_name(lds, "true") == {}
+    assert {finding["kind"] for finding in lds["findings"]} == {"lds-race"}
+
+
+def test_every_race_on_global_memory_is_found_and_no_twin(between: Document) -> None:
+    assert by_name(between, "false").keys() == planted("check_global_races")
+    assert by_name(between, "true") == {}
+
+
+def test_a_missing_barrier_and_a_scope_that_is_too_narrow_are_told_apart(between: Document) -> None:
+    kinds = {
+        name: {finding["kind"] for finding in found}
+        for name, found in by_name(between, "false").items()
+    }
+    assert kinds["through_memory"] == {"global-race"}
+    assert kinds["stencil_in_place"] == {"group-race"}
+    for handed in ("handed_over", "handed_over_relaxed", "volatile_flag", "last_group_adds"):
+        assert kinds[handed] == {"scope-race"}, handed
+
+
+def test_both_sides_of_a_race_are_named(lds: Document) -> None:
+    (finding,) = by_name(lds, "false")["one_for_all"]
+    lines = (PROGRAMS / "check_lds_races.cpp").read_text().splitlines()
+    first, then = finding["sides"]
+    assert "chosen = in[blockIdx.x] + 1" in lines[int(first["source"].rpartition(":")[2]) - 1]
+    assert "= chosen;" in lines[int(then["source"].rpartition(":")[2]) - 1]
+    assert (first["access"], then["access"]) == ("write", "read")
+    assert first["work_item"] == [0, 0, 0]
+    assert then["work_item"] == [64, 0, 0]  # the first of another wave
+    assert finding["buffer"]["kind"] == "LDS"
+    assert finding["count"] == 9  # three waves of three workgroups
+
+
+def test_an_inlined_call_is_told_with_who_called_it(lds: Document) -> None:
+    (finding,) = by_name(lds, "false")["histogram_read"]
+    update = next(side for side in finding["sides"] if side["access"] == "atomic update")
+    assert [frame["function"] for frame in update["frames"]] == [
+        "atomicAdd",
+        "histogram_read<false>",
+    ]
+    assert update["source"].partition(":")[0].endswith("check_lds_races.cpp")
+
+
+def test_a_buffer_is_named_by_where_the_host_asked_for_it(between: Document) -> None:
+    (finding,) = by_name(between, "false")["through_memory"]
+    lines = (PROGRAMS / "check_global_races.cpp").read_text().splitlines()
+    asked = finding["buffer"]["allocated"][0]
+    assert asked["function"] == "main"
+    assert "hipMalloc" in lines[asked["line"] - 1]
+    assert finding["buffer"]["size"] == 6 * 256 * 4
+    assert finding["buffer"]["arguments"] == [16]  # the third pointer of the structure
+
+
+def test_writes_of_the_same_value_are_told_apart(between: Document) -> None:
+    kernels = {k["kernel"]: k for k in between["coverage"]["kernels"]}
+    (same,) = [k for name, k in kernels.items() if "found_by_any<true>" in name]
+    assert same["same_value"] > 0
+
+
+def test_every_wrong_access_and_call_is_found_and_no_twin(memory: Document) -> None:
+    stopping = {name for name in planted("check_memory") if name.startswith("stop_")}
+    assert by_name(memory, "false").keys() == planted("check_memory") - stopping
+    assert by_name(memory, "true") == {}
+
+
+@pytest.mark.parametrize(
+    ("number", "kernel", "kind"),
+    [
+        ("1", "stop_null", "null-pointer"),
+        ("2", "stop_freed", "use-after-free"),
+        ("3", "stop_host_memory", "out-of-bounds"),
+        ("4", "stop_misaligned", "misaligned"),
+        ("5", "stop_far_away", "out-of-bounds"),
+        ("6", "stop_barrier_skipped", "barrier-not-reached"),
+    ],
+)
+def test_what_stops_the_device_is_a_finding(
+    memory_program: Path, number: str, kernel: str, kind: str
+) -> None:
+    found = check(memory_program, "--tool", "memory", arguments=(number,))
+    assert by_name(found, "true") == {}
+    kinds = {name: [f["kind"] for f in each] for name, each in by_name(found, "false").items()}
+    assert kinds == {kernel: [kind]}
+
+
+def test_freed_memory_is_named_by_where_it_was_asked_for(memory_program: Path) -> None:
+    (finding,) = check(memory_program, "--tool", "memory", arguments=("2",))["findings"]
+    asked = finding["buffer"]["allocated"][0]
+    lines = (PROGRAMS / "check_memory.cpp").read_text().splitlines()
+    assert "hipMalloc(&freed" in lines[asked["line"] - 1]
+
+
+CORRECT = """
+#include <hip/hip_runtime.h>
+#include <cstdlib>
+__global__ void scale(float* data, float by) { data[blockIdx.x * 64 + threadIdx.x] *= by; }
+int main(int count, char**) {
+  float* data;
+  if (hipMalloc(&data, 256 * 4) != hipSuccess) return 1;
+  scale<<<4, 64>>>(data, 2);
+  if (hipDeviceSynchronize() != hipSuccess) return 2;
+  if (count > 1) _Exit(0);
+  return hipFree(data) == hipSuccess ? 0 : 3;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def correct(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need_virtual_gpu()
+    folder = tmp_path_factory.mktemp("correct")
+    (folder / "correct.cpp").write_text(CORRECT)
+    hipcc("-O2", "-g", folder / "correct.cpp", "-o", folder / "correct")
+    return folder / "correct"
+
+
+def test_a_correct_program_is_clean_and_says_what_was_checked(correct: Path) -> None:
+    done = rocm_perf("check", correct, cwd=correct.parent)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert "races: 1 kernel in 1 launch, 8 accesses of waves, every one" in done.stdout
+    assert done.stdout.splitlines()[-1] == "nothing found"
+
+
+def test_what_was_not_looked_at_is_never_called_clean(correct: Path) -> None:
+    some = check(correct, "--kernel", "another", code=0)
+    assert some["findings"] == []
+    assert not some["clean"]
+    assert some["coverage"]["not_covered"] == [
+        "kernels that do not match another",
+        "races: no kernel was watched",
+    ]
+    cut_short = check(correct, arguments=("leave",), code=0)
+    assert not cut_short["clean"]
+    assert cut_short["coverage"]["not_covered"] == [
+        "what came after: a process was ended before it had written all"
+    ]
+
+
+def test_suppressions_let_findings_pass(lds: Document, tmp_path: Path) -> None:
+    program = built(tmp_path, "check_lds_races")
+    known = tmp_path / "known.txt"
+    known.write_text("# looked at\nlds-race .*<false>\n")
+    found = check(program, "--tool", "race", "--suppress", str(known), code=0)
+    assert found["findings"] == []
+    assert found["suppressed"] == len(lds["findings"])
+
+
+def test_the_page_shows_each_finding(memory_program: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    check(memory_program, "--tool", "memory", "--report", str(page), arguments=("2",))
+    text = page.read_text()
+    assert "Check: 1 finding" in text
+    assert "access to memory that has been freed" in text
+    assert "stop_freed&lt;false&gt;" in text
+
+
+def test_bad_requests_are_one_sentence(correct: Path, tmp_path: Path) -> None:
+    for tool in ("init", "hazards", "sync"):
+        said = complaint(rocm_perf("check", "--tool", tool, correct), 2)
+        assert f"the tool {tool} does not exist yet" in said
+    assert "no tool is called raec" in complaint(rocm_perf("check", "--tool", "raec", correct), 2)
+    (tmp_path / "bad").write_text("(\n")
+    said = complaint(rocm_perf("check", "--suppress", tmp_path / "bad", correct), 2)
+    assert "line 1: no regular expression" in said
+    said = complaint(rocm_perf("check", "--suppress", tmp_path / "none", correct), 3)
+    assert "cannot be read" in said
