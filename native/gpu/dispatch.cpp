@@ -347,9 +347,17 @@ DispatchResult Dispatcher::run(Launch launch) {
   return result;
 }
 
-DispatchResult Dispatcher::run_checked(const Launch& launch) {
+// A launch that repeats another finds what that has found.
+DispatchResult Dispatcher::run_checked(Launch launch) {
+  const Repeats::Plan plan = repeats_.plan(launch);
+  if (plan == Repeats::Plan::Skip) {
+    check::findings().repeated(demangle(launch.kernel->name));
+    return {};
+  }
+  if (plan == Repeats::Plan::Watch) launch.footprint = std::make_shared<Footprint>(launch.memory);
   check::LaunchRaces races(launch);
   DispatchResult result = run_all(launch, &races);
+  if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
   races.end();
   return result;
 }

@@ -34,7 +34,7 @@ class VirtualGpu final : public Gpu {
     if (!prepared(launch, request, refusal)) return refusal;
     if (const check::Settings* checks = check::settings();
         checks && checks->race && checks->wants(demangle(launch.kernel->name)))
-      return dispatcher_.run_checked(launch);
+      return dispatcher_.run_checked(std::move(launch));
     const rocm_perf_profiler* tool = profiler();
     ProfileRequest what = tool ? wanted_by(*tool, request, launch.kernel->name) : ProfileRequest{};
     const bool watched = anything(what);

@@ -66,7 +66,7 @@ void GroupClocks::release(uint8_t wave) {
     if (const uint32_t clock = known(wave, of)) own->emplace_back(key_of(group_, uint8_t(of)), clock);
   State& state = waves_[wave];
   state.released = join(join(state.released, state.foreign), own);
-  tick(wave);
+  ++known(wave, wave);  // what it does from now on is later
 }
 
 void GroupClocks::acquire(uint8_t wave) {
@@ -87,6 +87,8 @@ void GroupClocks::read(uint8_t wave, const Knowledge& published) {
 // an order may be seen where there is none, never the reverse.
 void GroupClocks::meet(uint8_t wave, uint8_t other, uint32_t clock, bool returns) {
   if (wave == other) return;
+  // What the other does from now on is later than what was met.
+  if (known(other, other) == clock) ++known(other, other);
   for (uint32_t of = 0; of < waves_.size(); ++of) {
     uint32_t& mine = returns ? known(wave, of) : carried(wave, of);
     mine = std::max(mine, of == other ? clock : std::max(known(other, of), carried(other, of)));

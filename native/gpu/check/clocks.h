@@ -37,8 +37,6 @@ class GroupClocks {
   void acquire(uint8_t wave);  // one that makes what it has read so far count
   const Knowledge& released(uint8_t wave) const { return waves_[wave].released; }
   void read(uint8_t wave, const Knowledge& published);  // counts with the next acquire
-  // After the wave published something: what it does from now on is later than that.
-  void tick(uint8_t wave) { ++known(wave, wave); }
   // An atomic came after one of another wave of this workgroup. If it `returns` what was there, the wave
   // knows; else only those know that come after it.
   void meet(uint8_t wave, uint8_t other, uint32_t clock, bool returns);

@@ -43,11 +43,18 @@ void Findings::not_covered(const std::string& what) {
   if (not_covered_.insert(what).second) record::Line("not_covered").string("what", what).write();
 }
 
+void Findings::repeated(const std::string& kernel) {
+  std::lock_guard lock(mutex_);
+  ++repeated_[kernel];
+}
+
 void Findings::sum_up() {
   std::lock_guard lock(mutex_);
   if (getpid() != process_) return;  // a fork has its parent's handlers
   for (const auto& [key, place] : places_)
     record::Line("count").number("id", place.id).number("count", place.count).write();
+  for (const auto& [kernel, launches] : repeated_)
+    record::Line("repeated").string("kernel", kernel).number("launches", launches).write();
   if (elsewhere_) record::Line("elsewhere").number("count", elsewhere_).write();
   if (settings()->memory) write_live();
 }

@@ -18,6 +18,8 @@ class Findings {
  public:
   // The counter of a place, written down when it is first seen; `key` tells places apart.
   uint64_t* place(const std::string& key, const std::function<void(record::Line&)>& describe);
+  // A launch that was not run, since it would have done what one before it did.
+  void repeated(const std::string& kernel);
   // What could not be looked at, in words; each once.
   void not_covered(const std::string& what);
 
@@ -32,6 +34,7 @@ class Findings {
   };
   std::map<std::string, Place> places_;
   std::set<std::string> not_covered_;
+  std::map<std::string, uint64_t> repeated_;
   uint64_t elsewhere_ = 0;
   int process_;
 };

@@ -38,7 +38,7 @@ class LaunchRaces final : public GroupWatcher {
   friend class GroupRaces;
   // The atomic that wrote last, and what was released with it or before it.
   struct Site {
-    uint32_t group = 0, clock = 0;
+    uint32_t group = 0, clock = 0;  // 0: none yet
     uint8_t wave = 0;
   };
   void found(const Race& race);

@@ -44,7 +44,7 @@ void GroupRaces::begin(const WorkgroupContext& group) {
   group_ = &group;
   clocks_.begin(uint32_t(group.index), group.shape.waves());
   lds_.clear();
-  lds_sites_.clear();
+  lds_sites_.assign(group.launched->group_bytes / 8 + 1, {});
   heard_of_.clear();
   held_.clear();
   last_range_ = {};
@@ -91,53 +91,58 @@ Touch GroupRaces::touch_of(const Wave& wave, const Inst& inst) {
   return touch;
 }
 
-void GroupRaces::enter_line(uint64_t line) {
-  if (!now_.mask) return;
-  (in_lds_ ? lds_ : launch_.global_).enter(line, now_, *this);
-  now_.mask = 0;
+// Adds a lane's bytes of one line to what the instruction touches there.
+void GroupRaces::gather(uint64_t line, uint32_t base, uint32_t part, int lane) {
+  const uint64_t bytes = (part == 64 ? ~uint64_t(0) : (uint64_t{1} << part) - 1) << base;
+  size_t found = lines_.size();
+  while (found && lines_[found - 1].line != line) --found;
+  if (!found) {
+    lines_.push_back({line, bytes, uint8_t(lane), uint8_t(base), false});
+    return;
+  }
+  Gathered& all = lines_[found - 1];
+  if ((all.mask & bytes) == bytes) return;  // the first lane stands for all
+  const uint32_t size = now_.size, apart = uint32_t(lane - all.lane) * size;
+  const bool one = uint32_t(std::popcount(all.mask)) == size;
+  const bool down = (all.back || one) && base + apart == all.base;
+  if (all.lane != kNoLane && part == size && (down || (!all.back && base == all.base + apart))) all.back = down;
+  else all.lane = kNoLane;
+  all.mask |= bytes;
 }
 
-// Lanes that follow each other in memory become one touch per line.
+// What the lanes touch, as one touch per line.
 void GroupRaces::enter(const MemAccess& access, const uint64_t* addresses, uint64_t mask, bool lds) {
   in_lds_ = lds;
   const uint64_t limit = lds ? wave_->lds_bytes : UINT64_MAX;
   const uint32_t size = access.size;
   now_.size = uint8_t(size);
-  now_.mask = 0;
-  uint64_t line = 0;
+  lines_.clear();
   for (uint64_t left = mask; left; left &= left - 1) {
     const int lane = std::countr_zero(left);
     uint64_t at = addresses[lane];
     if (at + size > limit) continue;  // told elsewhere
     for (uint32_t rest = size; rest;) {
       const uint32_t base = uint32_t(at % Shadow::kLine), part = std::min(rest, Shadow::kLine - base);
-      const uint64_t bytes = (part == 64 ? ~uint64_t(0) : (uint64_t{1} << part) - 1) << base;
-      const uint32_t apart = uint32_t(lane - now_.lane) * size;
-      const bool first = now_.mask && std::popcount(now_.mask) == int(size);
-      const bool down = (now_.back || first) && part == size && base + apart == now_.base;
-      const bool fits =
-          now_.mask && line == at / Shadow::kLine &&
-          ((now_.mask & bytes) == bytes || down || (!now_.back && part == size && base == now_.base + apart));
-      if (fits && (now_.mask & bytes) != bytes) now_.back = down;
-      if (!fits) {
-        enter_line(line);
-        line = at / Shadow::kLine;
-        now_.lane = uint8_t(lane);
-        now_.base = uint8_t(base);
-        now_.back = false;
-      }
-      now_.mask |= bytes;
+      gather(at / Shadow::kLine, base, part, lane);
       at += part;
       rest -= part;
     }
   }
-  enter_line(line);
+  Shadow& shadow = lds ? lds_ : launch_.global_;
+  for (const Gathered& all : lines_) {
+    now_.mask = all.mask;
+    now_.lane = all.lane;
+    now_.base = all.base;
+    now_.back = all.back;
+    shadow.enter(all.line, now_, *this);
+  }
 }
 
 // Memory that kernels only read, or that is the runtime's business, is left out.
 bool GroupRaces::shared(const Wave& wave, uint64_t address) {
   if (address >= last_range_.base && address < last_range_.end) return last_shared_;
-  const Range* range = wave.memory ? wave.memory->find(address) : nullptr;
+  const Range* range = launch_.launch_.memory->find(address);
+  if (!range && wave.memory) range = wave.memory->find(address);  // allocated since
   if (!range) return false;
   last_range_ = *range;
   last_shared_ = range->kind != RangeKind::Kernarg && range->kind != RangeKind::Runtime &&
@@ -145,40 +150,39 @@ bool GroupRaces::shared(const Wave& wave, uint64_t address) {
   return last_shared_;
 }
 
+void GroupRaces::meet(const LaunchRaces::Site& seen, bool returns) {
+  if (!seen.clock) return;
+  if (seen.group == clocks_.group()) {
+    clocks_.meet(now_.wave, seen.wave, seen.clock, returns);
+  } else if (heard_of_.size() < kMostHeardOf) {
+    uint32_t& clock = heard_of_[key_of(seen.group, seen.wave)];
+    clock = std::max(clock, seen.clock);
+  }
+}
+
 void GroupRaces::atomics(const MemAccess& access, uint64_t mask, bool lds, bool returns) {
   const uint8_t wave = now_.wave;
   const bool update = now_.kind == Kind::AtomicWrite;
-  auto& sites = lds ? lds_sites_ : launch_.sites_;
   uint64_t last = ~uint64_t(0);
   for (uint64_t left = mask; left; left &= left - 1) {
-    const uint64_t site = access.address[std::countr_zero(left)] & ~uint64_t(7);
-    if (site == last) continue;
+    const uint64_t address = access.address[std::countr_zero(left)], site = address & ~uint64_t(7);
+    if (site == last || (lds && address / 8 >= lds_sites_.size())) continue;
     last = site;
-    if (now_.compares) {
+    if (now_.compares && !launch_.perhaps_.empty()) {
       const uint64_t reader = key_of(clocks_.group(), wave);
-      for (uint64_t byte = site; byte < site + 8 && !launch_.perhaps_.empty(); ++byte)
-        launch_.perhaps_.erase({reader, lds ? ~byte : byte});
+      for (uint64_t byte = site; byte < site + 8; ++byte) launch_.perhaps_.erase({reader, lds ? ~byte : byte});
     }
-    if (const auto known = sites.find(site); known != sites.end()) {
-      const LaunchRaces::Site& seen = known->second;
-      if (seen.group == clocks_.group()) clocks_.meet(wave, seen.wave, seen.clock, returns);
-      else if (heard_of_.size() < kMostHeardOf) {
-        uint32_t& clock = heard_of_[key_of(seen.group, seen.wave)];
-        clock = std::max(clock, seen.clock);
-      }
-    }
-    Knowledge* published = nullptr;
-    if (!lds) {
-      const auto known = launch_.published_.find(site);
-      if (known != launch_.published_.end()) clocks_.read(wave, *(published = &known->second));
-    }
-    if (!update) continue;
-    sites[site] = {clocks_.group(), clocks_.clock(wave), wave};
-    if (lds || !clocks_.released(wave)) continue;
-    if (published) *published = join(*published, clocks_.released(wave));
+    LaunchRaces::Site& known = lds ? lds_sites_[address / 8] : launch_.sites_[site];
+    meet(known, returns);
+    if (update) known = {clocks_.group(), clocks_.clock(wave), wave};
+    if (lds) continue;
+    const auto published = launch_.published_.find(site);
+    const bool before = published != launch_.published_.end();
+    if (before) clocks_.read(wave, published->second);
+    if (!update || !clocks_.released(wave)) continue;
+    if (before) published->second = join(published->second, clocks_.released(wave));
     else launch_.published_.emplace(site, clocks_.released(wave));
   }
-  if (update) clocks_.tick(wave);
 }
 
 void GroupRaces::touching(const Wave& wave, const Inst& inst, const MemAccess& access) {

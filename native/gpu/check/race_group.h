@@ -21,14 +21,20 @@ class GroupRaces final : public Observer, public AccessWatcher, private Judge {
     uint64_t bytes;
     uint8_t before[Shadow::kLine];
   };
+  struct Gathered {  // as in Touch
+    uint64_t line, mask;
+    uint8_t lane, base;
+    bool back;
+  };
   bool ordered(const Touch& earlier) const override;
   void conflict(const Touch& earlier, uint64_t line, uint64_t bytes) override;
 
   uint8_t number(const Wave& wave);
   Touch touch_of(const Wave& wave, const Inst& inst);
   void enter(const MemAccess& access, const uint64_t* addresses, uint64_t mask, bool lds);
-  void enter_line(uint64_t line);
+  void gather(uint64_t line, uint32_t base, uint32_t part, int lane);
   void atomics(const MemAccess& access, uint64_t mask, bool lds, bool returns);
+  void meet(const LaunchRaces::Site& seen, bool returns);
   void to_lds(const Wave& wave, const Inst& inst, uint64_t exec);
   void synchronise(uint8_t wave, const Inst& inst);
   bool shared(const Wave& wave, uint64_t address);
@@ -38,11 +44,12 @@ class GroupRaces final : public Observer, public AccessWatcher, private Judge {
   const WorkgroupContext* group_ = nullptr;
   GroupClocks clocks_;
   Shadow lds_;
-  std::unordered_map<uint64_t, LaunchRaces::Site> lds_sites_;
+  std::vector<LaunchRaces::Site> lds_sites_;  // by eight bytes
   // Waves of other workgroups whose atomics were read here, in order or not: tells a scope that is too
   // narrow from no order at all.
   std::map<uint64_t, uint32_t> heard_of_;
   std::vector<Held> held_;
+  std::vector<Gathered> lines_;
   Range last_range_{};
   bool last_shared_ = false;
   uint8_t last_wave_ = 0;

@@ -103,8 +103,7 @@ void Shadow::enter(uint64_t line, const Touch& touch, Judge& judge) {
 
 void Shadow::clear() {
   if (!lines_) return;
-  pages_.clear();
-  last_ = nullptr;
+  for (auto& [number, page] : pages_) page->fill(0);
   used_ = 1;
   free_ = 0;
   lines_ = 0;

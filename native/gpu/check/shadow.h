@@ -54,7 +54,7 @@ class Shadow {
 
   explicit Shadow(size_t most_bytes) : most_(most_bytes) {}
   void enter(uint64_t line, const Touch& touch, Judge& judge);
-  void clear();
+  void clear();  // keeps its memory, for the next one
   size_t lines() const { return lines_; }
   uint64_t lost() const { return lost_; }  // touches for which there was no room
 

@@ -78,7 +78,7 @@ def _not_covered(logs: Sequence[ProcessLog], ran: Ran) -> Iterator[str]:
         yield "races: no kernel was watched"
 
 
-def _kernels(logs: Iterable[ProcessLog]) -> list[CheckedKernel]:
+def _kernels(logs: Sequence[ProcessLog]) -> list[CheckedKernel]:
     by_name: dict[str, list[dict[str, Any]]] = {}
     for log in logs:
         for launch in log.launches:
@@ -87,6 +87,7 @@ def _kernels(logs: Iterable[ProcessLog]) -> list[CheckedKernel]:
         CheckedKernel(
             kernel=name,
             launches=len(launches),
+            repeated=sum(log.repeated.get(name, 0) for log in logs),
             workgroups=sum(one["workgroups"] for one in launches),
             accesses=sum(one["accesses"] for one in launches),
             lds_accesses=sum(one["lds_accesses"] for one in launches),

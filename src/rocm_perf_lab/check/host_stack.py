@@ -15,6 +15,8 @@ from rocm_perf_lab.trace.library_code import is_library_code
 _MOST_BYTES = 1 << 30  # of a module that is read for its lines
 _RUNTIME = ("libamdhip64.so", "libhsa-runtime64.so", "libhiprtc.so")
 _BELOW = ("libc.so", "ld-linux", "libpthread.so")
+# A Python program's lines are not on the host's stack; its interpreter's say nothing.
+_INTERPRETER = ("python", "libpython", "libffi.so", "_ctypes.")
 
 
 def frames(stack: Iterable[Mapping[str, Any]]) -> list[HostFrame]:
@@ -23,7 +25,7 @@ def frames(stack: Iterable[Mapping[str, Any]]) -> list[HostFrame]:
     for frame in stack:
         module = text(frame["module"])
         name = Path(module).name
-        if name.startswith((*_RUNTIME, *_BELOW)):
+        if name.startswith((*_RUNTIME, *_BELOW, *_INTERPRETER)):
             continue
         offset = frame["address"] - frame["base"]
         lines = [

@@ -24,6 +24,7 @@ class ProcessLog:
     findings: list[dict[str, Any]] = field(default_factory=list)
     counts: dict[int, int] = field(default_factory=dict)  # by a finding's id
     launches: list[dict[str, Any]] = field(default_factory=list)
+    repeated: dict[str, int] = field(default_factory=dict)  # launches, by kernel
     stacks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)  # by base address
     sizes: dict[int, int] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
@@ -51,6 +52,8 @@ def _read(file: Path) -> ProcessLog:
                 log.not_covered.append(f"{record['count']} more findings, in too many places")
             case "launch":
                 log.launches.append(record)
+            case "repeated":
+                log.repeated[text(record["kernel"])] = record["launches"]
             case "allocation":
                 log.stacks[record["base"]] = record["stack"]
                 log.sizes[record["base"]] = record["size"]

@@ -105,6 +105,9 @@ def _coverage(document: CheckDocument) -> Iterator[str]:
             f"  races: {kernels} kernel{'s' * (kernels != 1)} in {thousands(launches)} "
             f"launch{'es' * (launches != 1)}, {thousands(accesses)} accesses of waves, every one"
         )
+    repeated = sum(k.repeated for k in coverage.kernels)
+    if repeated:
+        yield f"  {thousands(repeated)} more launches repeated one of these, and were not run again"
     same = sum(k.same_value for k in coverage.kernels)
     if same:
         yield f"  {thousands(same)} unordered writes changed nothing: no findings"

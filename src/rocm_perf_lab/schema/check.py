@@ -66,6 +66,9 @@ class Finding(Model):
 class CheckedKernel(Model):
     kernel: str
     launches: int
+    repeated: int = Field(
+        description="launches not run: each would have done what one before it did"
+    )
     workgroups: int
     accesses: int = Field(description="wave-instructions on global memory")
     lds_accesses: int
