@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "check/barriers.h"
+#include "check/both.h"
 #include "check/faults.h"
 #include "check/settings.h"
 #include "fault_text.h"
@@ -356,7 +358,13 @@ DispatchResult Dispatcher::run_checked(Launch launch) {
   }
   if (plan == Repeats::Plan::Watch) launch.footprint = std::make_shared<Footprint>(launch.memory);
   check::LaunchRaces races(launch);
-  DispatchResult result = run_all(launch, &races);
+  check::LaunchBarriers barriers;
+  check::Both both(races, barriers);
+  const check::Settings& wanted = *check::settings();
+  GroupWatcher* const watcher = wanted.race && wanted.sync ? static_cast<GroupWatcher*>(&both)
+                                : wanted.race              ? static_cast<GroupWatcher*>(&races)
+                                                           : &barriers;
+  DispatchResult result = run_all(launch, watcher);
   if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
   races.end();
   return result;

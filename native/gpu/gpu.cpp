@@ -33,7 +33,7 @@ class VirtualGpu final : public Gpu {
     DispatchResult refusal;
     if (!prepared(launch, request, refusal)) return refusal;
     if (const check::Settings* checks = check::settings();
-        checks && checks->race && checks->wants(demangle(launch.kernel->name)))
+        checks && checks->watches() && checks->wants(demangle(launch.kernel->name)))
       return dispatcher_.run_checked(std::move(launch));
     const rocm_perf_profiler* tool = profiler();
     ProfileRequest what = tool ? wanted_by(*tool, request, launch.kernel->name) : ProfileRequest{};

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from rocm_perf_lab.device.toolchain import runtime_library_dir
 from support import fake_rocprofv3
 
 ACTION = yaml.safe_load((Path(__file__).parents[2] / "action.yml").read_text())
@@ -33,8 +34,12 @@ def repository(folder: Path, before_us: int, after_us: int) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("after", "code"), [(50, 0), (100, 1)])
-def test_the_gate_compares_the_change_with_its_base(tmp_path: Path, after: int, code: int) -> None:
+@pytest.mark.parametrize(("after", "code", "check"), [(50, 0, "race"), (100, 1, "")])
+def test_the_gate_compares_the_change_with_its_base(
+    tmp_path: Path, after: int, code: int, check: str
+) -> None:
+    if check and runtime_library_dir() is None:
+        pytest.skip("the virtual GPU's runtime is not built: make native")
     repo = repository(tmp_path / "repo", 50, after)
     tools = tmp_path / "tools"
     tools.mkdir()
@@ -53,6 +58,7 @@ def test_the_gate_compares_the_change_with_its_base(tmp_path: Path, after: int, 
             "BASE": "HEAD~1",
             "FAIL_ON": "runtime>5%\nkernel:work>10%\n",
             "RUNS": "1",
+            "CHECK": check,
             "DEVICE": "rocm",
             "GITHUB_OUTPUT": str(tmp_path / "output"),
             "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
@@ -62,6 +68,7 @@ def test_the_gate_compares_the_change_with_its_base(tmp_path: Path, after: int, 
     )
     assert done.returncode == code, (done.stdout, done.stderr)
     assert ("::error title=runtime>5%25" in done.stdout) == bool(code)
+    assert ("checked: race; the program exited with code 0" in done.stdout) == bool(check)
     key, _, path = (tmp_path / "output").read_text().strip().partition("=")
     assert key == "comparison"
     assert json.loads(Path(path).read_text())["kernels"][0]["kernel"] == "work"

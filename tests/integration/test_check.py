@@ -168,6 +168,18 @@ def test_freed_memory_is_named_by_where_it_was_asked_for(memory_program: Path) -
     assert "hipMalloc(&freed" in lines[asked["line"] - 1]
 
 
+def test_every_barrier_that_some_do_not_reach_is_found_and_no_twin(tmp_path: Path) -> None:
+    found = check(built(tmp_path, "check_sync"), "--tool", "sync")
+    assert by_name(found, "false").keys() == planted("check_sync")
+    assert by_name(found, "true") == {}
+    assert {finding["kind"] for finding in found["findings"]} == {"divergent-barrier"}
+    (finding,) = by_name(found, "false")["in_a_branch"]
+    barrier, later = finding["sides"]
+    assert barrier["instruction"] == "s_barrier"
+    assert barrier["work_item"] == [0, 0, 0]
+    assert later["work_item"] == [1, 0, 0]
+
+
 CORRECT = """
 #include <hip/hip_runtime.h>
 #include <cstdlib>
@@ -195,7 +207,7 @@ def correct(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_correct_program_is_clean_and_says_what_was_checked(correct: Path) -> None:
     done = rocm_perf("check", correct, cwd=correct.parent)
     assert done.returncode == 0, (done.stdout, done.stderr)
-    assert "races: 1 kernel in 1 launch, 8 accesses of waves, every one" in done.stdout
+    assert "watched: 1 kernel in 1 launch, 8 accesses of waves, every one" in done.stdout
     assert done.stdout.splitlines()[-1] == "nothing found"
 
 
@@ -205,7 +217,7 @@ def test_what_was_not_looked_at_is_never_called_clean(correct: Path) -> None:
     assert not some["clean"]
     assert some["coverage"]["not_covered"] == [
         "kernels that do not match another",
-        "races: no kernel was watched",
+        "races and barriers: no kernel was watched",
     ]
     cut_short = check(correct, arguments=("leave",), code=0)
     assert not cut_short["clean"]
@@ -233,7 +245,7 @@ def test_the_page_shows_each_finding(memory_program: Path, tmp_path: Path) -> No
 
 
 def test_bad_requests_are_one_sentence(correct: Path, tmp_path: Path) -> None:
-    for tool in ("init", "hazards", "sync"):
+    for tool in ("init", "hazards"):
         said = complaint(rocm_perf("check", "--tool", tool, correct), 2)
         assert f"the tool {tool} does not exist yet" in said
     assert "no tool is called raec" in complaint(rocm_perf("check", "--tool", "raec", correct), 2)

@@ -45,7 +45,7 @@ void fault(const Launch& launch, uint64_t group, uint32_t wave, const Fault& fau
   const Name name = name_of(seen);
   const std::string key = std::string(name.kind) + " " + std::to_string(launch.program->serial()) + " " +
                           std::to_string(seen.pc - launch.program->base()) + (seen.write ? " w" : " r");
-  uint64_t* const counter = findings().place(key, [&](record::Line& line) {
+  Counter* const counter = findings().place(key, [&](record::Line& line) {
     line.string("tool", name.tool).string("kind", name.kind).string("why", ended ? "stopped" : "went-on");
     line.number("bytes", seen.size).number("address", seen.address);
     line.string("text", told_in_words(launch, shape_of(launch, group), seen, memory));

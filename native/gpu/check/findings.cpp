@@ -25,12 +25,12 @@ Findings::Findings() : process_(getpid()) {
   std::atexit([] { findings().sum_up(); });
 }
 
-uint64_t* Findings::place(const std::string& key, const std::function<void(record::Line&)>& describe) {
+Counter* Findings::place(const std::string& key, const std::function<void(record::Line&)>& describe) {
   std::lock_guard lock(mutex_);
   if (const auto known = places_.find(key); known != places_.end()) return &known->second.count;
   if (places_.size() == kPlaces) return &elsewhere_;
   Place& fresh = places_[key];
-  fresh = {places_.size(), 0};
+  fresh.id = places_.size();
   record::Line line("finding");
   line.number("id", fresh.id);
   describe(line);
@@ -70,8 +70,12 @@ void describe(record::Line& line, const Launch& launch, const Side& side) {
                 disassemble(reinterpret_cast<const void*>(side.pc), program->end() - side.pc, side.pc, object.arch()));
   line.string("at", offset_text(side.pc, *launch.kernel));
   line.open("frames", '[');
-  for (const codeobject::Frame& frame : object.chain(side.pc)) {
-    if (!frame.line || frame.file.empty()) continue;
+  std::vector<codeobject::Frame> frames = object.chain(side.pc);
+  std::erase_if(frames, [](const codeobject::Frame& frame) { return !frame.line || frame.file.empty(); });
+  // Code that the compiler made up has the line before it.
+  if (frames.empty()) frames = {object.source(side.pc).own};
+  for (const codeobject::Frame& frame : frames) {
+    if (frame.file.empty()) continue;
     line.comma();
     line.append('{');
     line.string("function", frame.function).string("file", frame.file).number("line", frame.line);

@@ -2,6 +2,7 @@
 // (rocm_perf_lab.check.log reads them).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,10 +15,12 @@
 
 namespace gpu::check {
 
+using Counter = std::atomic<uint64_t>;  // kernels of several queues may find the same
+
 class Findings {
  public:
   // The counter of a place, written down when it is first seen; `key` tells places apart.
-  uint64_t* place(const std::string& key, const std::function<void(record::Line&)>& describe);
+  Counter* place(const std::string& key, const std::function<void(record::Line&)>& describe);
   // A launch that was not run, since it would have done what one before it did.
   void repeated(const std::string& kernel);
   // What could not be looked at, in words; each once.
@@ -30,12 +33,13 @@ class Findings {
 
   std::mutex mutex_;
   struct Place {
-    uint64_t id, count;
+    uint64_t id = 0;
+    Counter count = 0;
   };
   std::map<std::string, Place> places_;
   std::set<std::string> not_covered_;
   std::map<std::string, uint64_t> repeated_;
-  uint64_t elsewhere_ = 0;
+  Counter elsewhere_ = 0;
   int process_;
 };
 Findings& findings();

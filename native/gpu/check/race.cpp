@@ -102,7 +102,7 @@ void LaunchRaces::tell(const Race& race) {
   const auto side = [](const Touch& touch) { return uint64_t{touch.place} << 2 | uint64_t(touch.kind); };
   const std::pair key{std::min(side(a), side(b)),
                       std::max(side(a), side(b)) << 4 | uint64_t(race.lds) << 2 | uint64_t(race.why)};
-  uint64_t*& counter = counters_[key];
+  Counter*& counter = counters_[key];
   if (!counter) {
     const std::string text = "race " + std::to_string(launch_.program->serial()) + " " + std::to_string(key.first) +
                              " " + std::to_string(key.second);

@@ -27,7 +27,7 @@ struct Race {
 class LaunchRaces final : public GroupWatcher {
  public:
   explicit LaunchRaces(const Launch& launch);
-  ~LaunchRaces();
+  ~LaunchRaces() override;
 
   Observer* begin(WorkgroupContext& group) override;
   void finished(const WorkgroupContext& group) override;
@@ -51,7 +51,7 @@ class LaunchRaces final : public GroupWatcher {
   std::unordered_map<uint64_t, Knowledge> published_;
   // Plain reads of what others compare and swap: none, if the reader does the same next.
   std::map<std::pair<uint64_t, uint64_t>, Race> perhaps_;  // by reader and address
-  std::map<std::pair<uint64_t, uint64_t>, uint64_t*> counters_;
+  std::map<std::pair<uint64_t, uint64_t>, Counter*> counters_;
   std::vector<std::unique_ptr<GroupRaces>> spare_;
   std::vector<std::pair<const WorkgroupContext*, std::unique_ptr<GroupRaces>>> open_;
   uint64_t accesses_ = 0, same_value_ = 0, lds_accesses_ = 0;

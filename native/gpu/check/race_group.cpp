@@ -209,11 +209,13 @@ void GroupRaces::touching(const Wave& wave, const Inst& inst, const MemAccess& a
     if (update) atomics(access, in_lds, true, op_table[inst.op].dst_width > 0);
   }
   if (global) {
-    ++launch_.accesses_;
     now_ = touch_of(wave, inst);
     now_.kind = kind(access.space == Space::Scalar || !scoped(inst));
     // What is the runtime's own business still orders: barriers of a grid wait there.
-    if (shared(wave, access.address[std::countr_zero(global)])) enter(access, access.address, global, false);
+    if (shared(wave, access.address[std::countr_zero(global)])) {
+      ++launch_.accesses_;
+      enter(access, access.address, global, false);
+    }
     if (atomic(now_.kind)) atomics(access, global, false, !update || inst.glc);
   }
 }
@@ -223,7 +225,7 @@ void GroupRaces::to_lds(const Wave& wave, const Inst& inst, uint64_t exec) {
   MemAccess written;
   written.size = 4;
   for (int lane = 0; lane < kLanes; ++lane)
-    written.address[lane] = (wave.m0 & 0xffff) + uint64_t(int64_t(inst.imm)) + 4u * unsigned(lane);
+    written.address[lane] = (wave.m0 & 0xffff) + uint64_t(int64_t(inst.imm)) + uint64_t{4} * unsigned(lane);
   now_ = touch_of(wave, inst);
   now_.kind = Kind::Write;
   enter(written, written.address, exec, true);

@@ -19,6 +19,7 @@ const Settings* read() {
     const std::string_view tool = left.substr(0, comma);
     found.memory |= tool == "memory";
     found.race |= tool == "race";
+    found.sync |= tool == "sync";
     left.remove_prefix(std::min(comma + 1, left.size()));
   }
   record::Line("checks").string("tools", tools).write();  // the log begins, whatever the program does

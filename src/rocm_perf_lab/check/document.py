@@ -28,6 +28,9 @@ from rocm_perf_lab.trace.library_code import is_library_code
 _POOLED = ("hipMallocAsync", "hipMallocFromPoolAsync")
 
 
+_WATCHING = {"race", "sync"}
+
+
 @dataclass(frozen=True)
 class Ran:
     program: Sequence[str]
@@ -74,8 +77,8 @@ def _not_covered(logs: Sequence[ProcessLog], ran: Ran) -> Iterator[str]:
         yield f"kernels that do not match {ran.kernels}"
     if not logs:
         yield "everything: the program did not use the virtual GPU"
-    elif "race" in ran.tools and not any(log.launches for log in logs):
-        yield "races: no kernel was watched"
+    elif set(ran.tools) & _WATCHING and not any(log.launches for log in logs):
+        yield "races and barriers: no kernel was watched"
 
 
 def _kernels(logs: Sequence[ProcessLog]) -> list[CheckedKernel]:

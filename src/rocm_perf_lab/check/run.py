@@ -19,8 +19,8 @@ from rocm_perf_lab.schema.check import CheckDocument, Tool
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance
 from rocm_perf_lab.workflow.provenance import command_line
 
-TOOLS: tuple[Tool, ...] = ("memory", "race")
-NOT_BUILT = ("init", "hazards", "sync")
+TOOLS: tuple[Tool, ...] = ("memory", "race", "sync")
+NOT_BUILT = ("init", "hazards")
 
 
 @dataclass(frozen=True)

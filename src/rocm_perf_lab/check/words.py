@@ -56,6 +56,10 @@ FAULTS: dict[str, tuple[str, str]] = {
         "access past a work-item's private memory",
         "check the index into the local array",
     ),
+    "divergent-barrier": (
+        "a barrier that only some work-items of a wave reach, while others go on without it",
+        "move __syncthreads() out of the branch or loop, to where all work-items pass it",
+    ),
     "barrier-not-reached": (
         "a barrier that some waves of the workgroup never reach",
         "let every work-item of the workgroup pass the same barriers",

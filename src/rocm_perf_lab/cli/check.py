@@ -38,10 +38,12 @@ def _tools(wanted: str) -> tuple[Tool, ...]:
     for word in words:
         if word in NOT_BUILT:
             raise UsageError(
-                f"the tool {word} does not exist yet", hint="there are memory and race"
+                f"the tool {word} does not exist yet", hint="there are memory, race and sync"
             )
         if word not in TOOLS:
-            raise UsageError(f"no tool is called {word}", hint="there are memory, race and all")
+            raise UsageError(
+                f"no tool is called {word}", hint="there are memory, race, sync and all"
+            )
     return tuple(tool for tool in TOOLS if tool in words)
 
 
@@ -54,7 +56,7 @@ def check(
         typer.Option(
             "--tool",
             metavar="NAMES",
-            help="memory, race, or all; several with commas between.",
+            help="memory, race, sync, or all; several with commas between.",
         ),
     ] = "all",
     kernel: KernelRegex = None,

@@ -45,7 +45,9 @@ def _finding(number: int, finding: Finding) -> Iterator[str]:
 
 
 def _side(side: Access) -> Iterator[str]:
-    what = f"{side.access} of {side.bytes} byte{'s' * (side.bytes != 1)}" if side.access else ""
+    what = side.access
+    if side.bytes and what:
+        what += f" of {side.bytes} byte{'s' * (side.bytes != 1)}"
     yield f"{what + ' in ' if what else ''}{plain(side.kernel)}"
     yield place(side)
     for frame in inlined(side):
@@ -100,11 +102,12 @@ def _coverage(document: CheckDocument) -> Iterator[str]:
     kernels, launches = len(coverage.kernels), sum(k.launches for k in coverage.kernels)
     accesses = sum(k.accesses + k.lds_accesses for k in coverage.kernels)
     yield f"checked: {', '.join(coverage.tools)}; the program {document.ended}"
-    if "race" in coverage.tools:
-        yield (
-            f"  races: {kernels} kernel{'s' * (kernels != 1)} in {thousands(launches)} "
-            f"launch{'es' * (launches != 1)}, {thousands(accesses)} accesses of waves, every one"
-        )
+    if kernels:
+        watched = f"{kernels} kernel{'s' * (kernels != 1)} in {thousands(launches)} "
+        watched += f"launch{'es' * (launches != 1)}"
+        if "race" in coverage.tools:
+            watched += f", {thousands(accesses)} accesses of waves, every one"
+        yield f"  watched: {watched}"
     repeated = sum(k.repeated for k in coverage.kernels)
     if repeated:
         yield f"  {thousands(repeated)} more launches repeated one of these, and were not run again"
