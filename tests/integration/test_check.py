@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import pytest
 
 from support.cli import complaint, rocm_perf
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
+from support.triton_programs import PROGRAMS as TRITON
+from support.triton_programs import need_triton
 
 PROGRAMS = REPOSITORY / "tests" / "integration" / "programs"
 TWIN = re.compile(r"\b(\w+)<(true|false)>")
@@ -126,7 +129,7 @@ def test_a_buffer_is_named_by_where_the_host_asked_for_it(between: Document) -> 
     assert asked["function"] == "main"
     assert "hipMalloc" in lines[asked["line"] - 1]
     assert finding["buffer"]["size"] == 6 * 256 * 4
-    assert finding["buffer"]["arguments"] == [16]  # the third pointer of the structure
+    assert finding["buffer"]["arguments"] == ["offset 16"]  # the third pointer of the structure
 
 
 def test_writes_of_the_same_value_are_told_apart(between: Document) -> None:
@@ -178,6 +181,26 @@ def test_every_barrier_that_some_do_not_reach_is_found_and_no_twin(tmp_path: Pat
     assert barrier["instruction"] == "s_barrier"
     assert barrier["work_item"] == [0, 0, 0]
     assert later["work_item"] == [1, 0, 0]
+
+
+def test_a_triton_kernel_is_named_by_its_line_and_its_tensor(tmp_path: Path) -> None:
+    need_triton()
+    source = TRITON / "gathered.py"
+    done = rocm_perf(
+        *("check", "--json", "--tool", "race", sys.executable, "--", source),
+        env={"TRITON_CACHE_DIR": str(tmp_path)},
+        timeout=300,
+    )
+    assert done.returncode == 1, (done.stdout, done.stderr)
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["kind"] == "global-race"
+    assert {side["kernel"] for side in finding["sides"]} == {"too_soon"}
+    lines = source.read_text().splitlines()
+    for side, statement in zip(
+        finding["sides"], ("tl.store(kept +", "tl.load(kept + i)"), strict=True
+    ):
+        assert statement in lines[int(side["source"].rpartition(":")[2]) - 1]
+    assert finding["buffer"]["arguments"] == ["kept"]
 
 
 CORRECT = """

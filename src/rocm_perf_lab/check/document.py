@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from rocm_perf_lab.check import host_stack, words
 from rocm_perf_lab.check.log import ProcessLog, text
 from rocm_perf_lab.check.suppressions import Suppressions
+from rocm_perf_lab.errors import plain
 from rocm_perf_lab.schema.check import (
     Access,
     Buffer,
@@ -39,6 +40,7 @@ class Ran:
     well: bool
     tools: Sequence[Tool]
     kernels: str | None  # only those that match were watched
+    arguments: Mapping[str, Mapping[int, str]]  # names by kernel and offset, where they are known
 
 
 def make(
@@ -48,7 +50,7 @@ def make(
     provenance: Provenance,
 ) -> CheckDocument:
     all_of_them = _merged(
-        found for log in logs for found in (*_of_device(log), *_of_host(log, ran.executable))
+        found for log in logs for found in (*_of_device(log, ran), *_of_host(log, ran.executable))
     )
     found = [finding for finding in all_of_them if not suppressions.match(finding)]
     coverage = Coverage(
@@ -125,7 +127,7 @@ def _strength(finding: Finding) -> int:
     return words.STRENGTH.index(finding.kind) if finding.kind in words.STRENGTH else 0
 
 
-def _of_device(log: ProcessLog) -> Iterator[Finding]:
+def _of_device(log: ProcessLog, ran: Ran) -> Iterator[Finding]:
     for record in log.findings:
         if record["tool"] == "race":
             kind, title, advice = words.RACES[record["kind"], record["why"]]
@@ -141,7 +143,7 @@ def _of_device(log: ProcessLog) -> Iterator[Finding]:
             count=max(1, log.counts.get(record["id"], 1)),
             bytes=record["bytes"],
             sides=[_side(side) for side in record["sides"]],
-            buffer=_buffer(record, log),
+            buffer=_buffer(record, log, ran),
             called=[],
         )
 
@@ -166,15 +168,16 @@ def _side(side: dict[str, Any]) -> Access:
     )
 
 
-def _buffer(record: dict[str, Any], log: ProcessLog) -> Buffer | None:
+def _buffer(record: dict[str, Any], log: ProcessLog, ran: Ran) -> Buffer | None:
     if "memory" not in record:
         return None
     base = record.get("base")
+    names = ran.arguments.get(text(record["sides"][0]["kernel"]), {})
     return Buffer(
         kind=record["memory"],
         size=record.get("size"),
         offset=record["address"] - (base or 0),
-        arguments=record.get("arguments", []),
+        arguments=[plain(names.get(at, f"offset {at}")) for at in record.get("arguments", [])],
         allocated=host_stack.frames(log.stacks.get(base, [])) if base is not None else [],
     )
 

@@ -17,6 +17,7 @@ from rocm_perf_lab.device import discover
 from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.schema.check import CheckDocument, Tool
 from rocm_perf_lab.schema.common import DeviceInfo, Provenance
+from rocm_perf_lab.trace import triton_log
 from rocm_perf_lab.workflow.provenance import command_line
 
 TOOLS: tuple[Tool, ...] = ("memory", "race", "sync")
@@ -54,10 +55,13 @@ def check(options: Options, tell: Callable[[str], None] = lambda _: None) -> Che
     with scratch.folder("rocm-perf-") as folder:
         logs = folder / "check"
         logs.mkdir()
+        made_by = folder / "triton"
+        made_by.mkdir()
         environment = {
             **discover.environment_for(device, options.device),
             "ROCM_PERF_CHECK": ",".join(options.tools),
             "ROCM_PERF_CHECK_LOG": str(logs),
+            triton_log.VARIABLE: str(made_by),
         }
         if options.kernel is not None:
             environment["ROCM_PERF_CHECK_KERNEL"] = options.kernel
@@ -79,6 +83,7 @@ def check(options: Options, tell: Callable[[str], None] = lambda _: None) -> Che
             well=ended.ok,
             tools=options.tools,
             kernels=options.kernel,
+            arguments=triton_log.argument_names(made_by),
         )
         origin = Provenance(
             tool_version=__version__,

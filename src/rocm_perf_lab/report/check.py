@@ -86,7 +86,7 @@ def _memory(finding: Finding) -> Iterator[str]:
     else:
         yield f"nearest: {size(buffer.size)} of {buffer.kind}"
     if buffer.arguments:
-        yield "kernel argument at offset " + ", ".join(map(str, buffer.arguments))
+        yield plain("kernel argument " + ", ".join(buffer.arguments))
     for at, frame in enumerate(buffer.allocated[:_MOST_FRAMES]):
         yield f"{'allocated at ' if at == 0 else 'called at '}{host_line(frame)}"
 

@@ -44,8 +44,9 @@ class Buffer(Model):
     kind: str = Field(description="device memory, LDS …")
     size: int | None
     offset: int | None = Field(description="of the first byte in question, from its start")
-    arguments: list[int] = Field(
-        description="offsets of kernel arguments that point into it, in the argument block"
+    arguments: list[str] = Field(
+        description="kernel arguments that point into it: by name where that is known (Triton), "
+        "else by where they stand in the argument block"
     )
     allocated: list[HostFrame] = Field(description="where the host asked for it")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,53 @@ def _made(line: str) -> Made | None:
         return None
     chosen = {name: value for name, value in options.items() if value != _DEFAULTS.get(name)}
     return Made(kernel, {str(k): _value(v) for k, v in {**constants, **chosen}.items()})
+
+
+_BYTES = {
+    **dict.fromkeys(("i1", "i8", "u8"), 1),
+    **dict.fromkeys(("i16", "u16", "fp16", "bf16"), 2),
+    **dict.fromkeys(("i32", "u32", "fp32"), 4),
+    **dict.fromkeys(("i64", "u64", "fp64"), 8),
+}
+
+
+def argument_names(folder: Path) -> dict[str, dict[int, str]]:
+    """By kernel: the names of its arguments by where they stand in the argument block.
+
+    Configurations of one kernel that pass other arguments make its names unknown.
+    """
+    found: dict[str, dict[int, str]] = {}
+    for record in _records(folder):
+        names = _offsets(record.get("arguments"))
+        if found.setdefault(record["kernel"], names) != names:
+            found[record["kernel"]] = {}
+    return found
+
+
+def _offsets(arguments: Any) -> dict[int, str]:
+    names: dict[int, str] = {}
+    at = 0
+    for argument in arguments if isinstance(arguments, list) else ():
+        name, kind = argument
+        size = 8 if str(kind).startswith("*") else _BYTES.get(str(kind))
+        if size is None:  # a tuple or a descriptor: from here on it is not known
+            break
+        at = -(-at // size) * size
+        names[at] = str(name)
+        at += size
+    return names
+
+
+def _records(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[:_MOST_LINES]
+        for line in lines:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict) and isinstance(record.get("kernel"), str):
+                yield record
 
 
 def _value(value: Any) -> str:

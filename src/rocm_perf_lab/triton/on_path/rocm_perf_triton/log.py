@@ -31,10 +31,12 @@ def made_by(source: Any, metadata: Any) -> None:
             values[name] = value if isinstance(value, (int, float, bool, str)) else str(value)
     options = {name: getattr(metadata, name) for name in _OPTIONS if hasattr(metadata, name)}
     python = getattr(function, "fn", None)
+    kinds = dict(getattr(source, "signature", None) or {})
     _latest.clear()
     _latest.update(
         constants=values,
         options={name: value for name, value in options.items() if isinstance(value, int)},
+        arguments=[[str(n), k] for n, k in kinds.items() if k != "constexpr"],
         shared=metadata.shared,
         file=getattr(getattr(python, "__code__", None), "co_filename", None),
         line=getattr(function, "starting_line_number", None),
