@@ -16,7 +16,9 @@ size_t span(const Pitched& box, size_t width, size_t height, size_t depth) {
 
 hipError_t check_side(const Pitched& side, size_t bytes, bool must_be_known, bool& device) {
   auto found = memory_map().find(side.base);
-  if (!found) return must_be_known ? hipErrorInvalidValue : hipSuccess;
+  // What is unknown is the host's own memory, but for what was a device's until it was freed.
+  const bool freed = !found && hsa_rocm_perf_is_freed && hsa_rocm_perf_is_freed(side.base);
+  if (!found) return must_be_known || freed ? hipErrorInvalidValue : hipSuccess;
   if (reinterpret_cast<uintptr_t>(side.base) + bytes > found->end()) return hipErrorInvalidValue;
   device = found->on_device();
   return hipSuccess;

@@ -164,11 +164,20 @@ def test_what_stops_the_device_is_a_finding(
     assert kinds == {kernel: [kind]}
 
 
-def test_freed_memory_is_named_by_where_it_was_asked_for(memory_program: Path) -> None:
-    (finding,) = check(memory_program, "--tool", "memory", arguments=("2",))["findings"]
+def test_freed_memory_is_named_by_where_it_was_asked_for_and_the_page_shows_it(
+    memory_program: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    found = check(memory_program, "--tool", "memory", "--report", str(page), arguments=("2",))
+    (finding,) = found["findings"]
     asked = finding["buffer"]["allocated"][0]
     lines = (PROGRAMS / "check_memory.cpp").read_text().splitlines()
     assert "hipMalloc(&freed" in lines[asked["line"] - 1]
+    text = page.read_text()
+    assert "Check: 1 finding" in text
+    assert "access to memory that has been freed" in text
+    assert "stop_freed&lt;false&gt;" in text
+    assert f"check_memory.cpp:{asked['line']} in stopping" in text
 
 
 def test_every_barrier_that_some_do_not_reach_is_found_and_no_twin(tmp_path: Path) -> None:
@@ -256,15 +265,6 @@ def test_suppressions_let_findings_pass(lds: Document, tmp_path: Path) -> None:
     found = check(program, "--tool", "race", "--suppress", str(known), code=0)
     assert found["findings"] == []
     assert found["suppressed"] == len(lds["findings"])
-
-
-def test_the_page_shows_each_finding(memory_program: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    check(memory_program, "--tool", "memory", "--report", str(page), arguments=("2",))
-    text = page.read_text()
-    assert "Check: 1 finding" in text
-    assert "access to memory that has been freed" in text
-    assert "stop_freed&lt;false&gt;" in text
 
 
 def test_bad_requests_are_one_sentence(correct: Path, tmp_path: Path) -> None:

@@ -157,6 +157,14 @@ extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_is_managed(
   Runtime::memory().set_kind(reinterpret_cast<uint64_t>(base), gpu::RangeKind::Managed);
 }
 
+// The same: whether the address lies in memory of ours that has been freed. What the host registered and
+// took back is its own again.
+extern "C" __attribute__((visibility("default"))) int hsa_rocm_perf_is_freed(const void* address) {
+  if (!gpu::arena().contains(reinterpret_cast<uint64_t>(address))) return 0;
+  const gpu::NearestRange near = Runtime::memory().nearest(reinterpret_cast<uint64_t>(address));
+  return near.found && near.freed;
+}
+
 namespace impl {
 
 hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t handle, size_t size, uint32_t, void** address) {

@@ -39,8 +39,8 @@ def frames(stack: Iterable[Mapping[str, Any]]) -> list[HostFrame]:
         found += lines or [
             HostFrame(module=name, function=symbol, file=None, line=None, offset=offset)
         ]
-    while len(found) > 1 and found[-1].function == "_start":
-        found.pop()
+    while found and found[-1].file is None and any(f.file for f in found):
+        found.pop()  # what calls main has no lines
     return found
 
 

@@ -33,18 +33,16 @@ def _tools(wanted: str) -> tuple[Tool, ...]:
     from rocm_perf_lab.check.run import NOT_BUILT, TOOLS
 
     words = [word.strip() for word in wanted.split(",")]
-    if words == ["all"]:
-        return TOOLS
     for word in words:
         if word in NOT_BUILT:
             raise UsageError(
                 f"the tool {word} does not exist yet", hint="there are memory, race and sync"
             )
-        if word not in TOOLS:
+        if word not in (*TOOLS, "all"):
             raise UsageError(
                 f"no tool is called {word}", hint="there are memory, race, sync and all"
             )
-    return tuple(tool for tool in TOOLS if tool in words)
+    return tuple(tool for tool in TOOLS if tool in words or "all" in words)
 
 
 @app.command(epilog=EXAMPLES)

@@ -156,6 +156,15 @@ __attribute__((noinline)) void freed_in_the_middle(int*, int*) {
 }
 
 template <bool right>
+__attribute__((noinline)) void copied_after_its_free(int*, int* host) {
+  int* memory;
+  (void)hipMalloc(&memory, 64);
+  if (!right) (void)hipFree(memory);
+  failed = failed + (hipMemcpy(host, memory, 64, hipMemcpyDeviceToHost) != hipSuccess);
+  if (right) (void)hipFree(memory);
+}
+
+template <bool right>
 __attribute__((noinline)) void never_freed(int*, int*) {
   int* memory;
   (void)hipMalloc(&memory, 640);
@@ -263,6 +272,7 @@ int main(int count, char** arguments) {
     CALLS(fill_too_much)
     CALLS(freed_twice)
     CALLS(freed_in_the_middle)
+    CALLS(copied_after_its_free)
     CALLS(never_freed)
     CALLS(pinned_never_freed)
   }
