@@ -60,6 +60,7 @@ def check(options: Options, tell: Callable[[str], None] = lambda _: None) -> Che
         environment = {
             **discover.environment_for(device, options.device),
             "ROCM_PERF_CHECK": ",".join(options.tools),
+            "ROCM_PERF_VIRTUAL_TRANSLATE": "off",  # the interpreter tells of every access
             "ROCM_PERF_CHECK_LOG": str(logs),
             triton_log.VARIABLE: str(made_by),
         }
