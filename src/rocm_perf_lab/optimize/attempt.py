@@ -151,7 +151,19 @@ class Attempt:
             return replace(outcome, stage="result_check", reason=checked.reason)
 
         self.tell("gate", title)
-        return _gated(outcome, target, self.best, built.code_of(symbol).elf.data, self.bar)
+        image = built.code_of(symbol).elf.data
+        outcome = _gated(outcome, target, self.best, image, self.bar)
+        return self._built_again(outcome) if outcome.accepted else outcome
+
+    def _built_again(self, outcome: Outcome) -> Outcome:
+        """Last, because it is wanted of few: the same text must give the same code."""
+        assert outcome.built is not None
+        texts = {self.context.path: outcome.proposal.source}
+        try:
+            built = self.builder.built_again(outcome.built, texts, self.folder)
+        except BuildFailed as error:
+            return replace(outcome, stage="compile", reason=error.reason, log=error.log)
+        return replace(outcome, built=built)
 
     def _code_refused(self, built: Built) -> tuple[Stage, str] | None:
         """What the code says against it before it runs, and at which stage."""
@@ -190,7 +202,9 @@ class Attempt:
             if verdict.allowed:
                 self.tell("compile", proposal.title)
                 try:
-                    built = self.builder.build(context.path, proposal.source, self.folder)
+                    built = self.builder.build(
+                        context.path, proposal.source, self.folder, again=False
+                    )
                     return replace(outcome, stage="compile", log=built.log, built=built)
                 except BuildFailed as error:
                     reason, log = error.reason, error.log

@@ -124,7 +124,7 @@ class Builder:
         return self.build_all({changed: text}, folder, again)
 
     def build_all(self, texts: Mapping[Path, str], folder: Path, again: bool = True) -> Built:
-        """Build with these texts in the places of sources; again, to see that it gives the same.
+        """Build with these texts in the places of sources; `again`, to see that it gives the same.
 
         The files themselves are never touched: the texts lie in `folder` under the same names, and
         the originals' folders are searched for what they include.
@@ -132,31 +132,32 @@ class Builder:
         # The build can write to this folder, and to no other: what others built stays theirs.
         beneath.remove(folder.parent, folder.name)
         folder.mkdir(parents=True)
-        box = replace(self.box, work=folder)
-        copies = {path: folder / path.name for path in texts}
-        if len(set(copies.values())) < len(copies):
-            raise BuildFailed("two sources that were changed have the same name", "")
-        files = [copies.get(path, path) for path in self.sources]
-        includes = list(dict.fromkeys(path.parent for path in texts))
+        first = self._written(texts, folder)
+        return self.built_again(first, texts, folder) if again else first
 
-        def once() -> Built:
-            for path, text in texts.items():  # each time: a build could change it
-                beneath.remove(folder, path.name)
-                beneath.write(folder, path.name, text.encode("utf-8", "surrogateescape"))
-            return self._once(box, files, includes)
-
-        # Both under one name: compilers write it into what they make.
-        first = once()
-        if not again:
-            return first
+    def built_again(self, first: Built, texts: Mapping[Path, str], folder: Path) -> Built:
+        """The same once more, in the same folder and under one name: compilers write it into what
+        they make. BuildFailed where it gives other code."""
         beneath.remove(folder, PROGRAM)
-        second = once()
+        second = self._written(texts, folder)
         if [c.elf.data for c in first.codes] != [c.elf.data for c in second.codes]:
             raise BuildFailed(
                 "two builds of the same text give different code: nothing can be proved of it",
                 first.log,
             )
         return second
+
+    def _written(self, texts: Mapping[Path, str], folder: Path) -> Built:
+        box = replace(self.box, work=folder)
+        copies = {path: folder / path.name for path in texts}
+        if len(set(copies.values())) < len(copies):
+            raise BuildFailed("two sources that were changed have the same name", "")
+        files = [copies.get(path, path) for path in self.sources]
+        includes = list(dict.fromkeys(path.parent for path in texts))
+        for path, text in texts.items():  # each time: a build could change it
+            beneath.remove(folder, path.name)
+            beneath.write(folder, path.name, text.encode("utf-8", "surrogateescape"))
+        return self._once(box, files, includes)
 
     def debug_build(self, changed: Path, text: str, folder: Path) -> Built | None:
         """Built once, with debug information: to read types of, not to run, because compilers may
