@@ -43,6 +43,8 @@ ORDERED = re.compile(
     r"__threadfence(_system)?|__builtin_amdgcn_fence|__(scoped_)?atomic_\w+|__hip_atomic_\w+"
     r"|__ATOMIC_\w+|__HIP_MEMORY_SCOPE_\w+|memory_order\w*"
 )
+# Statements that end the program, or that the host hears.
+CHECKS = frozenset("assert abort printf __builtin_trap __trap __assert_fail __assertfail".split())
 FENCES = re.compile(
     r"__threadfence(_system)?|__builtin_amdgcn_fence|__atomic_thread_fence"
     r"|__ATOMIC_(?!RELAXED)\w+|memory_order_(?!relaxed)\w+"
@@ -191,6 +193,7 @@ def check_text(context: Context, source: str) -> Iterator[Finding]:
     yield from _directives(old_body, new_body, line_of)
     yield from _words(old_body, new_body, line_of)
     yield from _ordering(old_body, new_body, line_of)
+    yield from _checks(old_body, new_body)
     if context.policy == "unroll":
         yield from _only_loops(old_body, new_body, line_of)
 
@@ -381,6 +384,22 @@ def _ordering(old: Sequence[Token], new: Sequence[Token], line_of: LineOf) -> It
     if _words_of(new)[-len(kept) :] != kept:
         message = f"something differs behind the first {old[first].text}"
         yield Finding("ordering", message, line_of(new[-1].offset))
+
+
+def _checks(old: Sequence[Token], new: Sequence[Token]) -> Iterator[Finding]:
+    """What ends the program, or speaks to the host, stays with its condition: inputs on which the
+    original fails are compared with nothing."""
+    words, now = _words_of(old), f" {' '.join(_words_of(new))} "
+    had: Counter[str] = Counter()
+    for at, word in enumerate(words):
+        if word not in CHECKS:
+            continue
+        first = max((i for i in range(at) if words[i] in (";", "}")), default=-1) + 1
+        last = words.index(";", at) if ";" in words[at:] else len(words) - 1
+        kept = f" {' '.join(words[first : last + 1])} "
+        had[kept] += 1
+        if now.count(kept) < had[kept]:
+            yield Finding("checks", f"a statement with {word} is gone, or another")
 
 
 def _static_shared(found: Sequence[Token], at: int) -> bool:

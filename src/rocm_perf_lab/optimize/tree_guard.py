@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rocm_perf_lab.errors import BadInput
+from rocm_perf_lab.optimize import width_guard
 from rocm_perf_lab.optimize.libclang import SIDES
 from rocm_perf_lab.optimize.parser import Parser, Request
 from rocm_perf_lab.optimize.proposal import Context
@@ -54,5 +55,7 @@ def _differences(old: View, new: View) -> Iterator[tuple[str, str, int]]:
         seen[item.key] += 1
         # A callee, global or macro that was there may be used again; a construct may not multiply.
         counted = item.key[0] == "kind"
+        if width_guard.permitted(item.key, had):
+            continue
         if (counted and seen[item.key] > had[item.key]) or not had[item.key]:
             yield item.rule, item.message, item.line

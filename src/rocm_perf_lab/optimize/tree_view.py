@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.optimize import libclang, pointer_guard
+from rocm_perf_lab.optimize import libclang, pointer_guard, width_guard
 from rocm_perf_lab.optimize.guard_lists import CALLS, EXPANDED, KINDS, MACROS, VALUE_CLASSES
 from rocm_perf_lab.optimize.kernel_source import body_of, definitions
 from rocm_perf_lab.optimize.libclang import Cursor, Side, TranslationUnit
@@ -100,6 +100,7 @@ def view(
             *_uninitialised(unit, inside),
             *_items(kernel),
             *(Item(*found) for found in pointer_guard.items(body, source.encode())),
+            *(Item(*found) for found in width_guard.items(body, source.encode())),
             *_macros(unit, path, source, *inside),
         ),
     )
