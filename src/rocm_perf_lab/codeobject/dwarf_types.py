@@ -94,6 +94,7 @@ _SAME = {
 _NAME, _BYTES, _UPPER, _COUNT, _ORIGIN = 0x03, 0x0B, 0x2F, 0x37, 0x31
 _LOCATION, _ENCODING, _SPECIFICATION, _TYPE_OF = 0x38, 0x3E, 0x47, 0x49
 _BIT_SIZE, _STATIC, _LINKAGE, _STRINGS_AT = 0x0D, 0x3C, 0x6E, 0x72
+_BIT_OFFSET, _WIDEST_BITS = 0x6B, 16  # of a field, in bytes
 _ENCODINGS: Mapping[int, Literal["float", "signed", "unsigned", "bool"]] = {
     2: "bool", 4: "float", 5: "signed", 6: "signed", 7: "unsigned", 8: "unsigned", 0x10: "unsigned",
 }  # fmt: skip
@@ -299,11 +300,18 @@ class _Tree:
         return of
 
     def _fields(self, entry: _Entry, depth: int) -> Iterator[tuple[int, Type]]:
+        shared: set[int] = set()  # bytes that bit fields lie in, one or several
         for child in entry.children:
             if child.tag not in (_MEMBER, _INHERITANCE) or _STATIC in child.attributes:
                 continue
             kind = self.type_of(child, depth + 1)
             at = self._attribute(child, _LOCATION)
             if _BIT_SIZE in child.attributes:
-                continue  # parts of a word: bytes nobody vouches for
+                first = int(self._attribute(child, _BIT_OFFSET) or 0)
+                last = first + max(1, int(self._attribute(child, _BIT_SIZE) or 0)) - 1
+                for byte in range(first // 8, last // 8 + 1):
+                    if byte not in shared and byte - first // 8 < _WIDEST_BITS:
+                        shared.add(byte)
+                        yield byte, Scalar("unsigned char", 1, "unsigned")
+                continue
             yield int(at or 0), kind

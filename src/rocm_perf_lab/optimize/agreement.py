@@ -63,7 +63,7 @@ def settled(
 ) -> SetResult:
     """Whether what was seen is right after all. Leaves the set entered, with its reference.
     `original`: what was seen here is the original's, and what was expected is from elsewhere."""
-    wrong, doubts = judge(subject, seen)
+    wrong, doubts = judge(subject, seen, near=inputs.stale == "near")
     if original:
         doubts = [replace(d, base=d.got) for d in doubts]
     if wrong:

@@ -20,6 +20,7 @@ Numbers = npt.NDArray[np.float64]
 Rng = np.random.Generator
 Mode = Literal["any", "fourfold", "wider", "drawn", "ascending", "shuffled", "kept"]
 BOLD: tuple[Mode, ...] = ("any", "fourfold", "wider")  # beyond what the program used
+KEPT: Mode = "kept"
 IN_ORDER: tuple[Mode, ...] = ("ascending", "shuffled")  # of all elements together
 # Spacing of the numbers at one.
 STEP = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
@@ -33,10 +34,13 @@ _MOST = {
     "bf16": 3.38e38,
 }
 _LEAST = {"f64": 5e-324, "f32": 1.4e-45, "f16": 6e-8, "bf16": 9.2e-41}
+NORMAL = {"f64": 2.0**-1022, "f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}  # the least
 _EDGE, _MULTIPLES = 4, 64
 _STREWN = 1 / 16  # of a column: values that comparisons may turn on
 _COARSE = 6  # bits of the largest value
 _FEW = {4: 1 << 15, 8: 1 << 31}  # by size: products of two are defined, and sums of many
+_LARGE_FROM, _MOST_LARGE = {4: 1 << 24, 8: 1 << 53}, 30
+_MOST_RUNS = 4096
 _UNEVEN = 6
 _QUIET = 2.0**-10  # of what is not at an edge
 
@@ -204,18 +208,46 @@ def mixed(rng: Rng, old: Bytes, new: Bytes, size: int, share: float) -> Bytes:
     return np.where(np.repeat(taken, size), new, old)
 
 
+def in_runs(rng: Rng, data: Bytes, size: int, most: int, nought: bool) -> Bytes:
+    """Every other stretch, of up to `most` elements, all alike: noughts, where those may be, or its
+    first element. What takes a few noughts for nothing but noughts is wrong behind them."""
+    rows = data.reshape(-1, size).copy()
+    at = 0
+    for number in range(_MOST_RUNS):
+        length = 1 + int(rng.integers(1, max(2, min(most, len(rows) // 4))))
+        if at >= len(rows):
+            break
+        if number % 2:
+            rows[at : at + length] = 0 if nought and number % 4 == 1 else rows[at].copy()
+        at += length
+    found: Bytes = rows.reshape(-1)
+    return found
+
+
 def nudged(rng: Rng, data: Bytes, kind: ElementType, all_up: bool = False, steps: int = 1) -> Bytes:
-    """Each number some steps up or down; zeros, infinities and NaNs as they are. `all_up`: away
-    from zero, all of them, for errors of rounding that all go one way add up."""
+    """Each number some steps up or down; zeros, infinities and NaNs as they are, and denormals, of
+    which a step is no rounding but a good part. `all_up`: away from zero, all of them, for errors
+    of rounding that all go one way add up."""
     bits = data.view(f"<u{kind.size}").copy()
     numbers = values(data, kind)
-    movable = np.isfinite(numbers) & (numbers != 0)
+    with np.errstate(invalid="ignore"):
+        movable = np.isfinite(numbers) & (np.abs(numbers) >= NORMAL[kind.name])
     with np.errstate(over="ignore"):
         up = rng.integers(int(all_up), 2, len(bits)).astype(bits.dtype)
         moved = bits + (up + up - bits.dtype.type(1)) * bits.dtype.type(steps)
     still = np.isfinite(values(moved.view(np.uint8), kind))
     found: Bytes = np.where(movable & still, moved, bits).view(np.uint8)
     return found
+
+
+def a_little_off(data: Bytes, kind: ElementType) -> Bytes:
+    """Numbers by more steps than rounding is likely to take, integers by one; finite ones."""
+    if not kind.floating:
+        bits = data.view(f"<u{kind.size}")
+        found: Bytes = (bits ^ bits.dtype.type(1)).view(np.uint8)
+        return found
+    steps = {"f64": 1 << 20, "f32": 1 << 12, "f16": 12, "bf16": 3}[kind.name]
+    return nudged(np.random.default_rng(0), data, kind, all_up=True, steps=steps)
 
 
 def drawn_floats(rng: Rng, data: Bytes, draw: str, place: Place) -> Bytes:
@@ -286,6 +318,26 @@ def drawn_integers(
     return new.astype(captured.dtype).view(np.uint8)
 
 
+def kept_small(kind: ElementType) -> bool:
+    """Whether `any` of this type is not all that it holds."""
+    return kind.name.startswith("i") and kind.size in _FEW
+
+
+def with_large(rng: Rng, data: Bytes, kind: ElementType) -> Bytes:
+    """A few that floating point of the same size cannot hold, and one nearly the largest there is:
+    so few that a sum of all of them is still one."""
+    if not kept_small(kind) or not len(data):
+        return data
+    new = values(data, kind).copy()
+    low, most = _LARGE_FROM[kind.size], 1 << (8 * kind.size - 2)
+    places = rng.permutation(len(new))[: min(_MOST_LARGE, max(1, len(new) // 32))]
+    sign = rng.integers(0, 2, len(places)) * 2 - 1
+    new[places] = sign * (rng.integers(low, 2 * low, len(places)) | 1)
+    new[places[0]] = most - 1
+    found: Bytes = new.view(np.uint8)
+    return found
+
+
 def _none(dtype: np.dtype[np.integer[Any]]) -> tuple[int, ...]:
     """What is no index: less than nought, or the largest there are."""
     most = int(np.iinfo(dtype).max)
@@ -348,6 +400,7 @@ def _divided_alike(value: int) -> int:
     return max(step, value * 3 // 4 // step * step)
 
 
+_FEW_KINDS = 16  # a number below this may say which of several
 ALONE = {"sizes of nought": 0, "sizes of one": 1, "sizes of three": 3}  # also of one argument alone
 
 
@@ -355,12 +408,17 @@ def smaller(value: int, workgroup: int) -> dict[str, int]:
     """Sizes below a size, by the names of the sets they make: a few less, one that the same powers
     of two divide, as many whole workgroups as fit below it, and one past those; less than one
     workgroup; next to none."""
+    if value < 0:
+        return {}
+    # Perhaps no size, but where to begin, or which of several.
+    more = {
+        "sizes one more": value + 1,
+        "sizes two more": value + 2,
+        "sizes with bit 2 turned": value ^ 4,
+        "sizes with bit 3 turned": value ^ 8,
+    }
     if value <= 1:
-        if value < 0:
-            return {}
-        # Perhaps no size, but where to begin, or which of several.
-        less = {"sizes one less": 0} if value else {"minus one for nought": -1}
-        return {**less, "sizes one more": value + 1, "sizes two more": value + 2}
+        return {**({"sizes one less": 0} if value else {"minus one for nought": -1}), **more}
     whole, few = (value - 1) // workgroup * workgroup, workgroup // 2 + 1
     wanted = {
         "sizes one less": value - 1,
@@ -372,4 +430,5 @@ def smaller(value: int, workgroup: int) -> dict[str, int]:
         "sizes of half a workgroup": few,
     }
     some = {name: size for name, size in wanted.items() if 1 < size < value}
-    return {**some, **{name: size for name, size in ALONE.items() if size < value}}
+    next_to_none = {name: size for name, size in ALONE.items() if size < value}
+    return {**some, **next_to_none, **(more if value < _FEW_KINDS else {})}

@@ -34,18 +34,22 @@ _WRITTEN = (MANIFEST, DISPATCH, REGIONS, CODE_OBJECTS, KERNARG)
 def grow(capture: Capture, folder: Path) -> str | None:
     """Write it to a new folder; else why there is nothing to grow, or too much."""
     pointers = list(_pointers(capture))
-    moved = {region.base: region for _, region in pointers}
-    if not moved:
+    if not pointers:
         return "no argument points to memory"
+    # What is parted from a larger allocation would grow into its neighbour: each pointer has one of
+    # its own, where that is not too much.
+    moved = {word: region for _, word, region in pointers}
+    if sum(region.size for region in moved.values()) > MOST_BYTES:
+        moved = {region.base: region for region in moved.values()}
     total = sum(region.size for region in moved.values())
     if total > MOST_BYTES:
         return f"its arguments point to {total >> 20} MiB, more than {MOST_BYTES >> 20}"
     at = max(region.base + region.size for region in capture.regions)
     places: dict[int, int] = {}
     larger: list[Region] = []
-    for base, region in sorted(moved.items()):
+    for key, region in sorted(moved.items()):
         at = -(-(at + APART) // _ALIGNED) * _ALIGNED
-        places[base] = at
+        places[key] = at
         size = TIMES * region.size
         often = [
             _later(extent, again * region.size)
@@ -57,17 +61,16 @@ def grow(capture: Capture, folder: Path) -> str | None:
         )
         at += size
     kernarg = bytearray(capture.kernarg)
-    for offset, region in pointers:
-        word = int.from_bytes(kernarg[offset : offset + 8], "little")
-        new = word - region.base + places[region.base]
+    for offset, word, region in pointers:
+        new = word - region.base + places.get(word, places.get(region.base, 0))
         kernarg[offset : offset + 8] = new.to_bytes(8, "little")
     _write(capture, folder, larger, bytes(kernarg))
     return None
 
 
-def _pointers(capture: Capture) -> list[tuple[int, Region]]:
-    """Offsets of arguments that point to memory, also inside structures passed by value, and that
-    memory. A word that is by chance an address in it is not to be expected."""
+def _pointers(capture: Capture) -> list[tuple[int, int, Region]]:
+    """Offsets of arguments that point to memory, also inside structures passed by value, where they
+    point and that memory. A word that is by chance an address in it is not to be expected."""
     found = []
     memory = [r for r in capture.regions if "kernarg" not in r.flags]
     for argument in capture.dispatch.arguments:
@@ -77,7 +80,7 @@ def _pointers(capture: Capture) -> list[tuple[int, Region]]:
             word = int.from_bytes(capture.kernarg[offset : offset + 8], "little")
             region = next((r for r in memory if r.base <= word < r.base + r.size), None)
             if region is not None:
-                found.append((offset, region))
+                found.append((offset, word, region))
     return found
 
 

@@ -10,9 +10,11 @@ import functools
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
+from rocm_perf_lab.codeobject.kernels import read_code_object
 from rocm_perf_lab.optimize import draws
 from rocm_perf_lab.optimize.layout import (
     Argument,
@@ -37,10 +39,12 @@ GUARD = 0xA5
 ANOTHER_SEED = "another seed"
 MAX_CHANGED_BYTES = 1 << 30  # of one set; larger buffers keep their captured values
 _FILLS = 64  # stretches of a buffer that are poisoned one by one
+_NOUGHT = 128  # as an operand of an instruction
 
 Change = Replace | Fill
 Spans = tuple[tuple[int, int], ...]  # (offset, size)
 Place = tuple[int, int]  # address of a buffer, offset of a field
+Stale = Literal["other", "near"]  # results of other inputs; the right ones, a little off
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Subject:
     written: Mapping[int, Spans] = field(default_factory=dict)  # whatever was there before
     outputs: frozenset[int] = frozenset()  # buffers of which nothing is read
     modes: Mapping[Place, draws.Mode] = field(default_factory=dict)  # of integers
+    stale: Mapping[Stale, Mapping[int, Bytes]] = field(default_factory=dict)  # by kind and buffer
+    moved: frozenset[Place] = frozenset()  # columns that only get numbers that were there
     padded: frozenset[Place] = frozenset()  # of these, what may hold values that mean none
 
     @property
@@ -77,6 +83,9 @@ class InputSet:
     sizes: bool = False  # whole numbers among the arguments are smaller: less may be written
     share: float = 1.0  # of the elements that are drawn; the others stay as captured
     grid: tuple[int, int, int] | None = None  # work-items, where not the captured ones
+    large: bool = False  # a few of the integers are larger than sums of many stand
+    runs: bool = False  # stretches of equal values, and of noughts, longer than a workgroup
+    stale: Stale | None = None  # outputs begin with results, not with poison
     only: Place | None = None  # the column that `floats` is for
     beside: str = ANOTHER_SEED  # how the other columns are drawn then
 
@@ -96,6 +105,10 @@ class Nudge:
 
 CAPTURED = InputSet("captured", guard=0)
 POISONED = "captured, outputs poisoned"
+RESULTS_THERE = (
+    InputSet("captured, results of other inputs there", poison=POISON, stale="other"),
+    InputSet("captured, nearly the results there", poison=POISON, stale="near"),
+)
 
 
 def changes(
@@ -109,12 +122,14 @@ def changes(
         if buffer.size <= left and buffer.address not in subject.outputs:
             data = _drawn(capture, subject, buffer, inputs, nudge)
         spans = subject.written.get(buffer.address, ()) if inputs.poison is not None else ()
-        if data is None and len(spans) > _FILLS:
+        stale = subject.stale[inputs.stale].get(buffer.address) if inputs.stale else None
+        if data is None and (len(spans) > _FILLS or stale is not None):
             data = captured_bytes(capture, buffer.address, buffer.size)
         if data is not None:
             left -= buffer.size
             for offset, size in spans:
-                data[offset : offset + size] = inputs.poison or 0
+                part = slice(offset, offset + size)
+                data[part] = stale[part] if stale is not None else inputs.poison or 0
             found.append(Replace(buffer.address, data.tobytes()))
         else:
             for offset, size in spans:
@@ -143,7 +158,7 @@ def _drawn(
         seed = [salt, zlib.crc32(inputs.name.encode()), place, leaf.offset]
         rng = np.random.default_rng(seed)
         floating = leaf.type.floating and looks_like(old, leaf.type)
-        new = old
+        new, mode = old, draws.KEPT
         if floating and inputs.floats is not None:
             where = draws.Place(leaf.type, subject.strides, subject.scalars)
             meant = inputs.only in (None, (buffer.address, leaf.offset))
@@ -157,6 +172,11 @@ def _drawn(
             new = draws.drawn_integers(
                 rng, old, mode, kind, leaf.boolean, subject.strides, at in subject.padded
             )
+            if inputs.large and mode == "any":
+                new = draws.with_large(rng, new, kind)
+        if new is not old and inputs.runs and (floating or mode not in draws.IN_ORDER):
+            nought = floating or mode in draws.BOLD
+            new = draws.in_runs(rng, new, leaf.type.size, 2 * max(subject.strides), nought)
         if new is not old and inputs.share < 1:
             new = draws.mixed(rng, old, new, leaf.type.size, inputs.share)
         if floating and nudge is not None and leaf.type == nudge.kind:
@@ -298,9 +318,10 @@ def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
         given = float_arguments(subject.layout, other)
         yield InputSet(name, draw if floats else None, False, POISON, GUARD, given)
     if floats or integers:
+        how = ANOTHER_SEED if floats else None
+        yield InputSet("long runs", how, integers, POISON, runs=True)
         # What knows the captured values by some of them has to see the others change.
         for name, share in (("a few values", 1 / 256), ("an eighth", 1 / 8)):
-            how = ANOTHER_SEED if floats else None
             yield InputSet(f"captured but for {name}", how, integers, POISON, GUARD, share=share)
 
 
@@ -315,6 +336,59 @@ def of_one_infinity(capture: Capture, subject: Subject) -> Iterator[InputSet]:
         beside = draws.ZEROS_AND_ONES
         named = f"{name}, {beside} beside it"
         yield InputSet(named, draws.ONE_INFINITY, poison=POISON, only=place, beside=beside)
+
+
+def nearly(buffer: Buffer, results: Bytes) -> Bytes:
+    """Every number a little off: what is left because it is close is not right."""
+    data: Bytes = results.copy()
+    for leaf in buffer.leaves:
+        put_column(data, buffer, leaf, draws.a_little_off(column(data, buffer, leaf), leaf.type))
+    return data
+
+
+def of_large_integers(capture: Capture, subject: Subject) -> Iterator[InputSet]:
+    """Where sums of many keep integers small, a few that are not."""
+    for buffer, leaf, _ in integer_columns(capture, subject):
+        bold = subject.modes.get((buffer.address, leaf.offset)) == "any"
+        if bold and draws.kept_small(leaf.type):
+            floats = ANOTHER_SEED if float_types(capture, subject) else None
+            yield InputSet("a few large integers", floats, True, POISON, large=True)
+            return
+
+
+def of_pointers(capture: Capture, subject: Subject) -> Iterator[InputSet]:
+    """Where the kernel asks whether a pointer is one: null where it was none, and the memory of
+    something else that is only read where it was null."""
+    if not _asks_for_null(capture):
+        return
+    floats = ANOTHER_SEED if float_types(capture, subject) else None
+    read = [b for b in subject.layout.buffers if b.const and not b.holds_pointers]
+    largest = max(read, key=lambda b: b.size, default=None)
+    for argument in capture.dispatch.arguments:
+        if argument.kind != "global_buffer":
+            continue
+        at = argument.offset
+        given = int.from_bytes(capture.kernarg[at : at + 8], "little")
+        if not given and largest is None:
+            continue
+        other = 0 if given or largest is None else largest.address
+        name = f"argument at {at} {'null' if given else 'not null'}"
+        changed = ((at, other.to_bytes(8, "little")),)
+        yield InputSet(name, floats, False, POISON, GUARD, changed, sizes=True)
+
+
+def _asks_for_null(capture: Capture) -> bool:
+    """Whether the kernel compares any 64 bits with nought: else it would only fail on null, which
+    costs a process each time."""
+    symbol = capture.dispatch.kernel.symbol
+    code = next(
+        (k.code for k in read_code_object(capture.kernel_hsaco()).kernels if k.name == symbol), b""
+    )
+    words = np.frombuffer(code[: len(code) // 4 * 4], dtype="<u4")
+    scalar = (words >> 23 == 0x17E) & np.isin(words >> 16 & 0x7F, (18, 19))  # s_cmp_eq, lg_u64
+    scalar &= (words & 0xFF == _NOUGHT) | (words >> 8 & 0xFF == _NOUGHT)
+    vector = (words >> 25 == 0x3E) & np.isin(words >> 17 & 0xFF, (0xEA, 0xED))  # v_cmp_eq, ne_u64
+    return bool((scalar | (vector & (words & 0x1FF == _NOUGHT))).any())
 
 
 def of_grids(capture: Capture) -> list[InputSet]:

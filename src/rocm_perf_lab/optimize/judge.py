@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from rocm_perf_lab.optimize.draws import STEP
+from rocm_perf_lab.optimize.draws import NORMAL, STEP
 from rocm_perf_lab.optimize.input_sets import Spans, Subject
 from rocm_perf_lab.optimize.layout import Buffer, Leaf
 from rocm_perf_lab.replay.compare import Bytes, ElementType, plain, values
@@ -23,13 +23,13 @@ from rocm_perf_lab.replay.session import Seen
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-_NORMAL = {"f64": 2.0**-1022, "f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}
 # Steps an element may be off by in any case: a reciprocal for a division, a fused multiply-add.
 _STEPS = {"f64": 16, "f32": 16, "f16": 4, "bf16": 2}
 # Times what a nudge of the inputs was seen to do: the least of few draws is no bound.
 AMPLIFIED = 32.0
 FARTHER = 16  # steps of a nudge that tells what is steep from what jumps
 _MUCH = 64  # steps
+_CHANCE = 1 / 8  # of what differs: fewer may be what was there by chance
 # What is kept in half precision is computed in single precision: a nudge of it says what rounding
 # does only in proportion.
 _COMPUTED = STEP["f32"]
@@ -66,13 +66,15 @@ class Doubt:
         kind = self.leaf.type
         step = STEP[kind.name]
         size = np.abs(self.expected)
-        allowed = _STEPS[kind.name] * step * np.maximum(size, _NORMAL[kind.name])
+        allowed = _STEPS[kind.name] * step * np.maximum(size, NORMAL[kind.name])
         if not nudged:
             allowed = np.maximum(allowed, kind.tolerance * size)
         allowed = np.maximum(allowed, AMPLIFIED * self.spread)
         with np.errstate(invalid="ignore"):
             distance = np.abs(self.got - self.expected)
             wrong = ~(distance <= allowed)
+            if nudged:  # a few steps from nought is not nought, where nothing was rounded
+                wrong |= (self.got == 0) & (self.expected != 0) & (self.spread == 0)
             if self.whole:
                 # Exact in any order, and rounding does not make one more: something is missing.
                 wrong |= (distance >= 0.5) & (self.spread < 0.25)
@@ -98,7 +100,7 @@ class Doubt:
     def jumps(self, farther: Doubt) -> Mask:
         """Those that a nudge moved much, and one `FARTHER` times as far hardly more: no rounding,
         but a step of what is computed."""
-        size = np.maximum(np.abs(self.expected), _NORMAL[self.leaf.type.name])
+        size = np.maximum(np.abs(self.expected), NORMAL[self.leaf.type.name])
         much: Mask = self.spread > _MUCH * STEP[self.leaf.type.name] * size
         return much & (farther.spread < FARTHER / 4 * self.spread)
 
@@ -112,12 +114,9 @@ class Doubt:
             spread=self.spread[chosen],
         )
 
-    def wrong(self) -> Wrong:
+    def wrong(self, words: str = "differ by more than rounding") -> Wrong:
         first = int(self.at[0] - self.buffer.address) // self.buffer.element_bytes
-        why = (
-            f"differ by more than rounding (element {first}: {plain(self.got[0])}, "
-            f"expected {plain(self.expected[0])})"
-        )
+        why = f"{words} (element {first}: {plain(self.got[0])}, expected {plain(self.expected[0])})"
         return Wrong(self.buffer, len(self.at), self.buffer.count, why)
 
     @property
@@ -151,8 +150,11 @@ def aligned(subject: Subject, spans: Iterable[tuple[int, int]]) -> list[tuple[in
     return sorted(set(found))
 
 
-def judge(subject: Subject, seen: Sequence[Seen]) -> tuple[list[Wrong], list[Doubt]]:
-    """What is certainly wrong, and what rounding may account for. `seen`: whole elements."""
+def judge(
+    subject: Subject, seen: Sequence[Seen], near: bool = False
+) -> tuple[list[Wrong], list[Doubt]]:
+    """What is certainly wrong, and what rounding may account for. `seen`: whole elements. `near`:
+    what was there is so close that rounding may lead to some of it."""
     wrong: list[Wrong] = []
     doubts: list[Doubt] = []
     for each in seen:
@@ -164,7 +166,9 @@ def judge(subject: Subject, seen: Sequence[Seen]) -> tuple[list[Wrong], list[Dou
         for leaf in (leaf for leaf in buffer.leaves if leaf.type.floating):
             cells = _cells(leaf, step, whole)
             differing[cells] = False
-            found, doubt = _column(buffer, leaf, each, cells, sure)
+            found, doubt = _column(buffer, leaf, each, cells, sure, near)
+            if (buffer.address, leaf.offset) in subject.moved:
+                found, doubt = [*found, *(d.wrong("are not the numbers moved") for d in doubt)], []
             wrong += found
             doubts += doubt
         if differing.any():
@@ -191,7 +195,7 @@ def _sure(buffer: Buffer, spans: Spans, seen: Seen) -> Mask:
 
 
 def _column(
-    buffer: Buffer, leaf: Leaf, seen: Seen, cells: npt.NDArray[np.int64], sure: Mask
+    buffer: Buffer, leaf: Leaf, seen: Seen, cells: npt.NDArray[np.int64], sure: Mask, near: bool
 ) -> tuple[list[Wrong], list[Doubt]]:
     kind = leaf.type
     expected, got, initial = (side[cells] for side in (seen.expected, seen.got, seen.initial))
@@ -206,6 +210,8 @@ def _column(
     # What is changed in place may end as it began: a NaN, of which another NaN is made.
     # And a nought is no sign of memory that was not written: it is a likely result.
     stale = (got[rows] == initial[rows]).all(axis=1) & (found != 0) & (certain | ~same)
+    if near and stale.sum() < _CHANCE * len(rows):
+        stale[:] = False
     beside = ~certain & (expected[rows] == initial[rows]).all(axis=1)
     strange = ~(np.isfinite(wanted) & np.isfinite(found))
     wrong: list[Wrong] = []

@@ -162,6 +162,8 @@ def _plain(kind: Type | None) -> bool:
 def _by_name(text: str | None, kind: str, size: int) -> Type:
     """From a demangled name: `float const*`, `int`; structures show only what they are called."""
     plain = (text or "").replace("__restrict__", "").replace("restrict", "").strip()
+    if plain.endswith("const") and plain.removesuffix("const").rstrip().endswith("*"):
+        plain = plain.removesuffix("const").rstrip()  # of the pointer itself
     if kind == "global_buffer" or plain.endswith("*"):
         inner = plain[:-1].strip() if plain.endswith("*") else ""
         pointee = _by_name(inner, "", 0) if inner else None
@@ -196,7 +198,8 @@ class _Flat:
 
 
 def flatten(kind: Type, at: int = 0) -> _Flat:
-    """The numbers and pointers in a type. Bytes that a union reads in two ways are neither."""
+    """The numbers and pointers in a type. Bytes that a union reads in two ways are words, and none
+    where one of them is a pointer."""
     if isinstance(kind, Scalar):
         found = _leaf_type(kind)
         return _Flat((Leaf(at, found, kind.kind == "bool"),) if found else (), ())
@@ -220,10 +223,14 @@ def flatten(kind: Type, at: int = 0) -> _Flat:
 
 
 def _one_reading(parts: Sequence[_Flat]) -> _Flat:
-    kinds = {leaf.type for part in parts for leaf in part.leaves}
-    if len(kinds) != 1 or any(part.pointers for part in parts):
+    if not parts or any(part.pointers for part in parts):
         return _Flat((), ())
-    return max(parts, key=lambda part: len(part.leaves))
+    kinds = {leaf.type for part in parts for leaf in part.leaves}
+    widest = max(parts, key=lambda part: sum(leaf.type.size for leaf in part.leaves))
+    if len(kinds) == 1:
+        return widest
+    words = (Leaf(leaf.offset, TYPES[f"u{8 * leaf.type.size}"]) for leaf in widest.leaves)
+    return _Flat(tuple(words), ())
 
 
 # ---- memory

@@ -12,17 +12,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from rocm_perf_lab.optimize import draws, input_sets
+import numpy as np
+
+from rocm_perf_lab.optimize import draws, input_sets, moved
 from rocm_perf_lab.optimize.agreement import agreement, enter, settled
-from rocm_perf_lab.optimize.input_sets import CAPTURED, POISON, InputSet, Most, Place, Subject
-from rocm_perf_lab.optimize.layout import Debug, Layout, no_debug, read_layout
+from rocm_perf_lab.optimize.input_sets import (
+    CAPTURED,
+    POISON,
+    InputSet,
+    Most,
+    Place,
+    Subject,
+    changes,
+)
+from rocm_perf_lab.optimize.layout import (
+    Debug,
+    Layout,
+    captured_bytes,
+    no_debug,
+    read_layout,
+)
 from rocm_perf_lab.optimize.outcome import Left, against, read_left
 from rocm_perf_lab.optimize.trial import OpenSession, Trial
 from rocm_perf_lab.optimize.written import find_written
-from rocm_perf_lab.replay.session import ORIGINAL
+from rocm_perf_lab.replay.compare import Bytes
+from rocm_perf_lab.replay.session import ORIGINAL, Replace
 
 LEAST_FURTHER_SETS = 3
 MAX_COLUMNS, MAX_SCALARS = 16, 16  # tried one by one
+MOST_SCALARS, FEW_CHOICES = 256, 2  # those beyond, by fewer values
 MOST_ALONE = 6  # of them, those that are next to nothing by themselves
 # Sets of a launch beside the main one: as captured, poisoned, one other; one of captured values and
 # others, where there is one; and those on which its own arguments may decide.
@@ -136,8 +154,16 @@ class _Maker:
             sets = [*self._usable(subject, every)]
             sets += self._grids(subject)
             sets += self._infinities(subject)
+            sets += self._large(subject)
+            sets += self._pointers(subject)
             sets += self._usable(subject, self._sizes(subject))
             remarks = self._kept(subject)
+        subject = self._with_stale(subject, sets)
+        sets += [
+            s
+            for s in input_sets.RESULTS_THERE
+            if s.stale in subject.stale and self._stands(subject, s) is None
+        ]
         if ordered:
             orders, differing = self._orders(subject, sets)
             remarks += differing
@@ -179,7 +205,8 @@ class _Maker:
             return None
         if left.all_nan if inputs.floats == draws.MANY_SPECIAL else not left.finite:
             return "every result is infinite or not a number"
-        if not inputs.sizes and left.share < ENOUGH:
+        # Of numbers that are nearly right many bytes stay.
+        if not inputs.sizes and inputs.stale is None and left.share < ENOUGH:
             return "the original writes next to nothing on it"
         self.left[inputs.name] = left
         return None
@@ -307,6 +334,50 @@ class _Maker:
         stood = self._stands(subject, inputs) is None
         return stood and not self._differs_in_order(INTERLEAVINGS[0], subject, inputs)
 
+    # ---- what was there before
+
+    def _with_stale(self, subject: Subject, sets: Sequence[InputSet]) -> Subject:
+        """With what the original leaves on other inputs: memory that holds results, not poison;
+        and where it only leaves numbers that were there."""
+        other = next((s for s in sets if s.drawn and not s.sizes and not s.share < 1), None)
+        if other is None or not (seen := self.left[other.name].seen):
+            return subject
+        capture = self.trial(0).session.capture
+        given = {
+            c.address: c.data for c in changes(capture, subject, other) if isinstance(c, Replace)
+        }
+        buffers = [b for b in subject.layout.buffers if b.size <= moved.MOST_BYTES]
+        held = [
+            np.frombuffer(given[b.address], np.uint8)
+            if b.address in given
+            else captured_bytes(capture, b.address, b.size)
+            for b in buffers
+        ]
+        only = moved.moved_only(buffers, held, seen)
+        stale: dict[input_sets.Stale, dict[int, Bytes]] = {
+            "other": {s.address: s.got for s in seen}
+        }
+        if usual := self.left.get(input_sets.POISONED):
+            left = {s.address: s.got for s in usual.seen}
+            stale["near"] = {
+                b.address: input_sets.nearly(b, left[b.address])
+                for b in subject.layout.buffers
+                if b.address in left
+            }
+        return replace(subject, stale=stale, moved=only)
+
+    # ---- large integers
+
+    def _large(self, subject: Subject) -> list[InputSet]:
+        every = input_sets.of_large_integers(self.trial(0).session.capture, subject)
+        return [s for s in every if self._stands(subject, s, brisk=True) is None]
+
+    # ---- pointers
+
+    def _pointers(self, subject: Subject) -> list[InputSet]:
+        every = input_sets.of_pointers(self.trial(0).session.capture, subject)
+        return [s for s in every if self._stands(subject, s, brisk=True) is None]
+
     # ---- grids
 
     def _grids(self, subject: Subject) -> list[InputSet]:
@@ -337,9 +408,10 @@ class _Maker:
         options: dict[str, list[tuple[int, bytes]]] = {}
         alone: dict[int, InputSet] = {}
         whole = [s for s in subject.layout.scalars if not s.type.floating]
-        for scalar in whole[:MAX_SCALARS]:
+        for number, scalar in enumerate(whole[:MOST_SCALARS]):
             choices = input_sets.integer_arguments(self.trial(0).session.capture, scalar)
-            for name, choice in choices.items():
+            most = len(choices) if number < MAX_SCALARS else FEW_CHOICES
+            for name, choice in itertools.islice(choices.items(), most):
                 inputs = self._of_size(subject, "sizes", [choice])
                 if self._stands(subject, inputs) is None:
                     options.setdefault(name, []).append(choice)
@@ -397,8 +469,9 @@ class _Maker:
                 continue
             good.append(seed)
             # Drawn integers and other sizes may lead workgroups to each other's places.
-            risky = [s for s in sets if s.drawn and (s.integers or s.sizes or s in plan.ordered)]
-            for inputs in risky if seed == good[0] else plan.ordered[1:]:
+            own = plan.ordered[1:]
+            risky = [s for s in sets if s in own or (s.drawn and (s.integers or s.sizes))]
+            for inputs in risky if seed == good[0] else own:
                 if inputs.name not in self.left_out and (
                     why := self._differs_in_order(seed, subject, inputs)
                 ):

@@ -18,6 +18,7 @@ from rocm_perf_lab.optimize.build import Built
 from rocm_perf_lab.optimize.family import Family, make_family
 from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.measure import write_floor_ns
+from rocm_perf_lab.optimize.plan import INTERLEAVINGS
 from rocm_perf_lab.optimize.result_check import CheckResult, Plan
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.replay.capture import CaptureOptions, capture_program
@@ -29,7 +30,8 @@ from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 REPLAY_LIMIT_S = 600.0
 LEAST_SCORE = 0.02  # of the critical path: a kernel with less cannot matter to the whole
 EXCHANGE, REPLAY = "exchange", "replay"  # folders in the work folder
-LEFTOVER = (0xFF, 0x3C, 0x7F)  # by the seed: a NaN or -1, a small number, a large one
+# For each order: a NaN or -1, a small number, a large one.
+LEFTOVER = dict(zip((0, *INTERLEAVINGS), (0xFF, 0x3C, 0x7F), strict=True))
 NO_LARGER = "sizes larger than the program's are not tried: {}"
 Tell = Callable[[str], None]
 
@@ -100,7 +102,7 @@ class _Confined:
             "ROCM_PERF_VIRTUAL_WAVES": str(self.interleaving),
             # What no wave wrote, in LDS, scratch and registers: never nought, and not the same in
             # every order.
-            "ROCM_PERF_VIRTUAL_LEFTOVER": str(LEFTOVER[self.interleaving % len(LEFTOVER)]),
+            "ROCM_PERF_VIRTUAL_LEFTOVER": str(LEFTOVER[self.interleaving]),
         }
         return self.box.environment({**extra, **chosen})
 
