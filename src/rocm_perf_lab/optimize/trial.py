@@ -10,8 +10,8 @@ from rocm_perf_lab.replay.compare import Bytes
 from rocm_perf_lab.replay.session import ORIGINAL, ReplayFailed, ReplaySession
 
 # What takes so much longer than the captured run has lost its way; so has a candidate.
-LEAST_LIMIT_S, SLOWER = 20.0, 30
-BRISK_S = 2.0
+LEAST_LIMIT_S, SLOWER = 60.0, 30
+BRISK_S = 6.0  # of a busy machine: a check must not be weaker for that
 
 OpenSession = Callable[[int], ReplaySession]  # by the seed of the interleaving; 0: as it comes
 
