@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
@@ -10,14 +11,19 @@ from rocm_perf_lab.replay.compare import Bytes
 from rocm_perf_lab.replay.session import ORIGINAL, ReplayFailed, ReplaySession
 
 # What takes so much longer than the captured run has lost its way; so has a candidate.
-LEAST_LIMIT_S, SLOWER = 60.0, 30
-BRISK_S = 6.0  # of a busy machine: a check must not be weaker for that
+LEAST_LIMIT_S, SLOWER = 20.0, 30
+BRISK_S = 2.0
 
 OpenSession = Callable[[int], ReplaySession]  # by the seed of the interleaving; 0: as it comes
 
 
 def limit_s(run_s: float) -> float:
-    return max(LEAST_LIMIT_S, SLOWER * run_s)
+    return _patience() * max(LEAST_LIMIT_S, SLOWER * run_s)
+
+
+def _patience() -> float:
+    """How many processes share a core: a check must not be weaker on a busy machine."""
+    return 2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Trial:
@@ -43,7 +49,8 @@ class Trial:
     def attempt(self, do: Callable[[], None], brisk: bool = False) -> str | None:
         """Why the original does not stand it; None: it does. `brisk`: it is not waited for long."""
         try:
-            self.session.timeout_s = BRISK_S + SLOWER * self.run_s if brisk else limit_s(self.run_s)
+            brief = _patience() * (BRISK_S + SLOWER * self.run_s)
+            self.session.timeout_s = brief if brisk else limit_s(self.run_s)
             do()
         except ReplayFailed as error:
             self.session.close()

@@ -268,7 +268,7 @@ class Emitter:
         )
 
     def _once(self, i: Instruction, found: accesses.Access) -> str:
-        """A load with its own check; under a mask, or into its own addresses, the one after the other."""
+        """A load with its own check; under a mask, or into its addresses, check and load apart."""
         ((at, register, regs),) = found.parts
         base = "" if found.base is None else f"pair(w, {found.base}) + "
         where = f"{found.row}, {base}u64(i64({at})), {_bool(found.base is None)}"
