@@ -5,7 +5,8 @@
 namespace gpu {
 
 const std::vector<DeviceSpec>& devices() {
-  static const std::vector<DeviceSpec> all = {
+  // Never destroyed: a program may end before its kernels do.
+  static const auto& all = *new std::vector<DeviceSpec>{
 #include "devices.inc"
   };
   return all;

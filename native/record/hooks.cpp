@@ -29,8 +29,9 @@ struct Queue {
 
 std::atomic<uint64_t> launches{0}, queues{0}, code_objects{0}, transfers{0};
 std::shared_mutex mutex;  // of the maps
-std::map<uint64_t, std::string> kernels;   // kernel object -> demangled name
-std::map<uint64_t, uint32_t> agent_of_pool;
+// Never destroyed: a program may end before its kernels do.
+auto& kernels = *new std::map<uint64_t, std::string>;  // kernel object -> demangled name
+auto& agent_of_pool = *new std::map<uint64_t, uint32_t>;
 
 uint32_t node(hsa_agent_t agent) {
   uint32_t value = 0;

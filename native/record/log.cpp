@@ -18,7 +18,7 @@ namespace record {
 namespace {
 
 std::mutex mutex;
-std::string directory;
+auto& directory = *new std::string;  // never destroyed: a program may end before its kernels do
 int file = -1;
 bool failed = false;
 unsigned saved = 0;
@@ -68,8 +68,7 @@ void open_log() {
   if (file < 0) return fail(path.c_str());
   Line line("process");
   line.number("pid", uint64_t(getpid())).number("ppid", uint64_t(getppid())).number("real", real_time());
-  line.string("command", command_line());
-  line.write();
+  put_line(line.string("command", command_line()).whole());
 }
 
 void child_after_fork() {
@@ -116,16 +115,13 @@ void Line::append_real(double value) {
   text_.append(digits, end);
 }
 
+const std::string& Line::whole() { return text_ += "}\n"; }
+
 void Line::write() {
-  text_ += "}\n";
-  // The first record opens the log, which begins with a record of its own.
-  if (file < 0 && !failed && text_.compare(0, 14, "{\"r\":\"process\"") != 0) {
-    static std::mutex opening;
-    std::lock_guard lock(opening);
-    if (file < 0 && !failed) open_log();
-  }
   std::lock_guard lock(mutex);
-  if (file >= 0) put_line(text_);
+  // The first record opens the log, which begins with a record of its own.
+  if (file < 0 && !failed) open_log();
+  if (file >= 0) put_line(whole());
 }
 
 bool start(const char* folder) {

@@ -41,7 +41,8 @@ class Line {
   void append(char c) { text_ += c; }
   void name(std::string_view key);
 
-  void write();  // to the log of this process
+  const std::string& whole();  // nothing can be added to it
+  void write();                // to the log of this process
 
  private:
   std::string text_;

@@ -46,12 +46,13 @@ uint64_t reserved(const rocm_perf_dispatch* dispatch) {
 }
 
 const std::vector<const char*>& counter_names() {
-  static const std::vector<const char*> names = [] {
-    std::vector<const char*> all;
-    for (const std::string& name : config().counter_names) all.push_back(name.c_str());
+  // Never destroyed, as nothing here is: a program may end before its kernels do.
+  static const auto* names = [] {
+    auto* all = new std::vector<const char*>;
+    for (const std::string& name : config().counter_names) all->push_back(name.c_str());
     return all;
   }();
-  return names;
+  return *names;
 }
 
 void want(const rocm_perf_dispatch* dispatch, rocm_perf_wanted* wanted, void*) {

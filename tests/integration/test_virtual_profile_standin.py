@@ -194,6 +194,15 @@ def test_counters_only_of_the_launches_asked_for(vcopy: Path, tmp_path: Path) ->
     assert counted == [(2,), (3,)]
 
 
+def test_counters_of_a_kernel_that_the_program_did_not_wait_for(
+    endings: Path, tmp_path: Path
+) -> None:
+    standin("--pmc", "SQ_WAVES", "-d", tmp_path, "--", endings, "leave", cwd=tmp_path)
+    (path,) = databases(tmp_path)
+    waves = query(path, "SELECT dispatch_id, sum(value) FROM counters_collection GROUP BY 1")
+    assert waves == [(1, 1.0), (2, 1.0)]
+
+
 def test_each_job_of_an_input_file_is_a_pass(vcopy: Path, tmp_path: Path) -> None:
     jobs = tmp_path / "jobs.yaml"
     jobs.write_text("jobs:\n  - pmc: [SQ_WAVES]\n  - pmc: [SQ_INSTS]\n    output_file: two\n")

@@ -220,8 +220,12 @@ const std::vector<const char*>& modelled_counters(std::string_view architecture)
     std::sort(names.begin(), names.end(), [](const char* a, const char* b) { return std::strcmp(a, b) < 0; });
     return names;
   };
-  static const std::vector<const char*> gfx942 = list(false), gfx90a = list(true), none;
-  return architecture == "gfx942" ? gfx942 : architecture == "gfx90a" ? gfx90a : none;
+  // Never destroyed: a program may end before its kernels do.
+  struct Lists {
+    std::vector<const char*> gfx942, gfx90a, none;
+  };
+  static const Lists& lists = *new Lists{list(false), list(true), {}};
+  return architecture == "gfx942" ? lists.gfx942 : architecture == "gfx90a" ? lists.gfx90a : lists.none;
 }
 
 std::vector<CounterValue> count(const CounterInput& input) {

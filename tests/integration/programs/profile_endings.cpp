@@ -11,6 +11,10 @@
 
 __global__ void mark(int* out) { out[threadIdx.x] = threadIdx.x; }
 
+__global__ void take_time(int* out) {
+  for (int i = 0; i < 20000; ++i) __hip_atomic_fetch_add(out, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
 int* launch() {
   int* out = nullptr;
   if (hipMalloc(&out, 256)) std::exit(9);
@@ -36,6 +40,10 @@ int main(int argc, char** argv) {
   if (!std::strcmp(how, "fork")) {  // the child does not touch the device
     if (pid_t child = fork()) waitpid(child, nullptr, 0);
     else _exit(0);
+  }
+  if (!std::strcmp(how, "leave")) {  // it does not wait for its kernel
+    take_time<<<1, 64>>>(out);
+    return 0;
   }
   if (!std::strcmp(how, "code")) return 7;
   if (!std::strcmp(how, "crash")) std::raise(SIGSEGV);
