@@ -122,9 +122,15 @@ def counter_passes(
         if failed or not found:
             what = outcome.sentence(job.timeout_s) if not outcome.ok else "wrote no counters"
             counters = ", ".join(c for group in batch for c in group)
-            done.notes.append(f"counter pass {i} {what}; not collected: {counters}")
+            note = f"counter pass {i} {what}; not collected: {counters}"
+            done.notes.append(note + _last_lines(outcome))
             continue
         done.files += by_pass(out, found)
+
+
+def _last_lines(outcome: process.Ended) -> str:
+    lines = [line.strip() for line in outcome.tail(3).split("\n")]
+    return f"; its last lines: {' / '.join(filter(None, lines))}" if any(lines) else ""
 
 
 def _named(outcome: process.Ended, batch: Sequence[Sequence[str]]) -> list[str]:
@@ -166,10 +172,8 @@ def thread_trace(
         command = rocprofv3.att_command(profiler, out, job.program, regex, target_cu, which)
         outcome = _run(job, command, name, "thread trace" if target_cu is None else "on CU 0")
         if not outcome.ok and not (job.ignore_failure and outcome.exit_code is not None):
-            notes.append(
-                f"the thread-trace run {outcome.sentence(job.timeout_s)}; its last lines: "
-                + " / ".join(outcome.tail(3).split("\n"))
-            )
+            said = outcome.sentence(job.timeout_s)
+            notes.append(f"the thread-trace run {said}{_last_lines(outcome)}")
             break
         if any(out.rglob("se*_sm*_sl*_wv*.json")):
             return ThreadTraces((out,), ())
