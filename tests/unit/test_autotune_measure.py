@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -221,14 +220,13 @@ def test_a_gpu_whose_owner_was_killed_is_freed_of_its_orphan(
         "from rocm_perf_lab.collect import process\n"
         "with gpu_lock.hold('0') as held:\n"
         "    process.run(['sleep', '300'], Path(sys.argv[1]) / 'log', {},\n"
-        "                keep_open=(held.descriptor,), on_start=held.note_group)\n"
+        "                keep_open=(held,), on_start=lambda group: print(group, flush=True))\n"
     )
-    owner = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
-    lock = next(iter(_until(lambda: [p for p in tmp_path.glob("*.lock") if p.read_text()])))
-    orphan = int(lock.read_text().split()[1])
-    os.kill(owner.pid, signal.SIGKILL)
-    owner.wait()
-    os.kill(orphan, 0)  # it outlived its owner
+    words = [sys.executable, "-c", script, str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        orphan = int(owner.stdout.readline())
+        owner.kill()
     with gpu_lock.hold("0"):
         _until(lambda: not _running(orphan))
 
@@ -241,7 +239,7 @@ def test_a_daemon_the_program_leaves_behind_does_not_keep_the_gpu(
     with gpu_lock.hold("0") as held:
         program = "setsid sh -c 'echo $$; exec sleep 300' & until [ -s $0 ]; do sleep 0.01; done"
         command = ["/bin/sh", "-c", program, str(log)]
-        process.run(command, log, {}, keep_open=(held.descriptor,))
+        process.run(command, log, {}, keep_open=(held,))
     with pytest.raises(ProcessLookupError):
         os.kill(int(log.read_text()), 0)  # it ended with the run
     with gpu_lock.hold("0"):

@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -153,13 +153,7 @@ def _measure(
     if chosen is not None:
         device = described(chosen)
     with gpu_lock.hold(gpu if gpu is not None else visible_gpus()) as held:
-
-        def started(group: int) -> None:
-            held.note_group(group)
-            on_start(group)
-
-        lock = (held.descriptor,)
-        place = replace(place, on_start=started)
+        lock = (held,)
         for repeat in range(recipe.repeats):
             if recipe.metric.profiled:
                 found = _profiled(place, lock)

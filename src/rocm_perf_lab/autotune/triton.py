@@ -179,13 +179,12 @@ class Session:
             "repeats": recipe.repeats if recipe.whole is None else 0,
             "check": task.verify,
         }
-        with gpu_lock.hold(self.gpu if self.gpu is not None else visible_gpus()) as held:
+        with gpu_lock.hold(self.gpu if self.gpu is not None else visible_gpus()):
             try:
                 if self._worker is None:
                     self._start()
                 group = self._worker.group if self._worker is not None else None
                 if group is not None:
-                    held.note_group(group)
                     self.on_start(group)
                 answer = self._answer(message, recipe.timeout_s)
             except Stop as stop:
