@@ -57,7 +57,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def command(*more: str) -> list[str]:
     return [
         "autotune", "--space", "space.json", "--cmd-template", "./kernel.sh {BM} {BN} {mode}",
-        "--metric", "tail -n 1", "--verify", "grep -q 'result 42'", "--timeout", "2",
+        "--metric", "tail -n 1", "--verify", "grep -q 'result 42'", "--timeout", "4",
         "--budget", "100%", *more,
     ]  # fmt: skip
 

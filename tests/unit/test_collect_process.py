@@ -46,10 +46,10 @@ def test_a_hang_ends_with_its_children(tmp_path: Path) -> None:
         ),
         tmp_path / "log",
         {},
-        timeout_s=1.5,
+        timeout_s=3.5,  # a busy machine starts three Pythons in it
     )
     assert outcome.exit_code is None
-    assert outcome.sentence(1.5) == "was still running after 1.5 s and was stopped"
+    assert outcome.sentence(3.5) == "was still running after 3.5 s and was stopped"
     assert gone(int(pid_file.read_text()))
 
 
@@ -59,7 +59,7 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
 
 
 def gone(pid: int) -> bool:
-    for _ in range(50):
+    for _ in range(300):
         try:
             os.kill(pid, 0)
             if Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] == "Z":
@@ -110,7 +110,7 @@ def test_everything_ends_when_the_caller_is_killed(tmp_path: Path) -> None:
             f"run([sys.executable, '-c', {inner!r}], log, {{}})",
         )
     )
-    for _ in range(200):
+    for _ in range(1200):
         if pid_file.exists():
             break
         time.sleep(0.05)
@@ -139,7 +139,7 @@ def test_a_full_disk_under_the_log_does_not_disturb_the_program(tmp_path: Path) 
 
 def test_the_time_is_the_programs_own(tmp_path: Path) -> None:
     outcome = run(python("import time; time.sleep(0.2)"), tmp_path / "log", {})
-    assert 200 <= outcome.wall_ms < 2000
+    assert 200 <= outcome.wall_ms < 20_000
 
 
 def test_what_goes_to_stderr_can_have_a_file_of_its_own(tmp_path: Path) -> None:
@@ -160,10 +160,15 @@ def test_an_environment_of_its_own_and_a_place(tmp_path: Path) -> None:
 def test_an_objection_ends_all_at_once(tmp_path: Path) -> None:
     code = (
         "import signal, time",
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
-        "time.sleep(60)",
+        "signal.signal(signal.SIGTERM, lambda *_: print('asked', flush=True))",
+        "print('ready', flush=True)",
+        "while True: time.sleep(60)",
     )
-    began = time.monotonic()
-    outcome = run(python(*code), tmp_path / "log", {}, 30, object_to=lambda _: "too loud")
+    log = tmp_path / "log"
+
+    def object_to(_: int) -> str | None:
+        return "too loud" if log.read_text() else None
+
+    outcome = run(python(*code), log, {}, 60, object_to=object_to)
     assert outcome.exit_code is None and outcome.objection == "too loud"
-    assert time.monotonic() - began < 4  # nobody is asked politely
+    assert log.read_text() == "ready\n"  # nobody is asked politely
