@@ -26,7 +26,8 @@ MECHANISMS: dict[str, tuple[Kind, bool]] = {
 @functools.lru_cache(maxsize=3)
 def works(kind: Kind, namespaces: bool) -> bool:
     try:
-        words = Sandbox(kind, Path(sys.prefix), namespaces=namespaces).wrap(["true"])
+        command = [sys.executable, "-c", ""]  # wherever PATH leads
+        words = Sandbox(kind, Path(sys.prefix), namespaces=namespaces).wrap(command)
         return os.spawnvp(os.P_WAIT, words[0], words) == 0
     except OSError:
         return False
