@@ -15,7 +15,7 @@ def rocm_perf(
     *arguments: str | Path,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    timeout: float = 120,
+    timeout: float = 600,  # it bounds a hang: the first build here may compile a C++ library
     stdin: IO[bytes] | int = subprocess.DEVNULL,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(

@@ -58,7 +58,7 @@ def hipcc(
 
 
 def _compiled(words: list[str], cwd: Path | None, code: int) -> subprocess.CompletedProcess[str]:
-    done = rocm_perf("hipcc", *words, cwd=cwd, timeout=300)
+    done = rocm_perf("hipcc", *words, cwd=cwd)
     assert done.returncode == code, f"hipcc {words}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done
 
