@@ -46,6 +46,9 @@ class Machine:
     jitter: float = 0.0  # each latency of each step is up to this share longer, always alike
 
 
+_USUAL = Machine()
+
+
 @dataclass
 class _Run:
     base: Machine
@@ -187,7 +190,7 @@ class _Run:
 
 def simulate(
     program: Sequence[Step],
-    machine: Machine = Machine(),  # noqa: B008
+    machine: Machine = _USUAL,
     speed: Mapping[str, float | None] | None = None,
 ) -> tuple[Trace, int]:
     """The trace, and its makespan. `speed`: kernel -> how much faster, None infinitely."""
