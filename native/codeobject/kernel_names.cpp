@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "demangled_size.h"
+#include "gnu_names.h"
 
 namespace codeobject {
 namespace {
@@ -65,7 +66,12 @@ std::string by_runtime(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
                                                     std::free);
-  return text ? text.get() : "";
+  if (!text) return "";
+#ifdef _LIBCPP_VERSION
+  return as_gnu_writes(text.get());
+#else
+  return text.get();
+#endif
 }
 
 }  // namespace

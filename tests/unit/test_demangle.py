@@ -47,6 +47,22 @@ def test_a_symbol_whose_name_would_fill_the_memory_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("symbol", "name"),
     [
+        ("_Z1kI1AIS0_IiEEEvT_", "void k<A<A<int> > >(A<A<int> >)"),
+        ("_Z1kIZ4mainEUliE_Evv", "void k<main::{lambda(int)#1}>()"),
+        ("_Z1kIZ4mainEUlvE1_Evv", "void k<main::{lambda()#3}>()"),
+        ("_Z1kIZ4mainEUlPFviE1AIS2_IiEEE0_1BEvv",
+         "void k<main::{lambda(void (*)(int), A<A<int> >)#2}, B>()"),
+        ("_Z1kIZ4mainEUt0_Evv", "void k<main::{unnamed type#2}>()"),
+        ("_ZN1ArsIiEEvT_", "void A::operator>><int>(int)"),
+    ],
+)  # fmt: skip
+def test_a_name_is_spelled_the_same_whatever_built_the_library(symbol: str, name: str) -> None:
+    assert demangle(symbol) == name
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
         ("_Z1kPDF16b", "k(__bf16*)"),
         ("_Z1kIDF16bEvPT_S1_", "void k<__bf16>(__bf16*, __bf16*)"),
         ("_Z1kPKDF16bS0_DF16_", "k(__bf16 const*, __bf16 const*, _Float16)"),

@@ -314,9 +314,9 @@ def test_a_head_that_never_ends_costs_no_more_than_the_budget() -> None:
 
 
 def test_a_reply_of_backslashes_takes_no_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert masked("\\" * (4 << 20), [KEY]).count("\\") == 4 << 20
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(
