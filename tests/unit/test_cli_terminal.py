@@ -43,6 +43,7 @@ CALLS = {
     "ledger": "ledger show absent",
     "hipcc": "hipcc --help",
     "disasm": "disasm x_results.db",
+    "check": "check ./no-such-program",
 }
 COLOUR = re.compile(rb"\x1b\[(?:\d+;)*(?:3\d|4\d|9\d|10\d)(?:;\d+)*m")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rocm_perf_lab.optimize.draws import COARSE
+from rocm_perf_lab.optimize.draws import COARSE, ONE_VALUE
 from rocm_perf_lab.optimize.input_sets import InputSet, Nudge, Subject, changes, float_types
 from rocm_perf_lab.optimize.judge import FARTHER, Doubt, Wrong, aligned, judge
 from rocm_perf_lab.replay.compare import ElementType
@@ -80,7 +80,8 @@ def _unaccounted(
     that is little, a few times more: chance made some elements move too little."""
     kinds = float_types(session.capture, subject)
     total = sum(len(d.at) for d in doubts)
-    left = _beyond(doubts, bool(kinds))
+    equal = inputs.floats == ONE_VALUE
+    left = _beyond(doubts, bool(kinds), equal)
     if not left or not kinds:
         return left
     for first, last in ((0, NUDGES), (NUDGES, MORE_NUDGES)):
@@ -93,7 +94,7 @@ def _unaccounted(
         if inputs.floats == COARSE and (jumped := _jumped(session, subject, inputs, left, kinds)):
             left = jumped
             break
-        left = _beyond(left, nudged=True)
+        left = _beyond(left, nudged=True, equal=equal)
         if not left:
             break
     enter(session, subject, inputs)
@@ -125,8 +126,8 @@ def _jumped(
     return [d for d in cut if len(d.at)]
 
 
-def _beyond(doubts: list[Doubt], nudged: bool) -> list[Doubt]:
-    cut = [d.only(d.beyond(nudged)) for d in doubts]
+def _beyond(doubts: list[Doubt], nudged: bool, equal: bool) -> list[Doubt]:
+    cut = [d.only(d.beyond(nudged, equal)) for d in doubts]
     return [d for d in cut if len(d.at)]
 
 

@@ -173,6 +173,7 @@ def _extremes(rng: Rng, captured: Numbers, place: Place) -> Numbers:
 
 
 MANY_SPECIAL, COARSE = "many special values", "coarse values"
+ONE_VALUE = "one value"
 EXTREMES = "the largest and smallest numbers"
 ONE_INFINITY, ZEROS_AND_ONES = "one infinity", "zeros and ones"  # the first in one column of all
 FLOATS: Mapping[str, Draw] = {
@@ -183,7 +184,7 @@ FLOATS: Mapping[str, Draw] = {
     ZEROS_AND_ONES: _zeros_and_ones,
     "large edges": _large_edges,
     "extreme edges": _extreme_edges,
-    "one value": _one_value,
+    ONE_VALUE: _one_value,
     COARSE: _coarse,
     EXTREMES: _extremes,
 }

@@ -27,6 +27,9 @@ Mask = npt.NDArray[np.bool_]
 _STEPS = {"f64": 16, "f32": 16, "f16": 4, "bf16": 2}
 # Times what a nudge of the inputs was seen to do: the least of few draws is no bound.
 AMPLIFIED = 32.0
+# Of a type's tolerance, where all inputs are one value: a sum then errs by the same part of a step
+# with every term, and goes on to when the terms are moved a little.
+_EQUAL = 8.0
 FARTHER = 16  # steps of a nudge that tells what is steep from what jumps
 _MUCH = 64  # steps
 _CHANCE = 1 / 8  # of what differs: fewer may be what was there by chance
@@ -61,14 +64,15 @@ class Doubt:
     spread: Numbers
     whole: bool  # everything the buffer should hold is a whole number
 
-    def beyond(self, nudged: bool) -> Mask:
-        """Those whose difference nothing accounts for. `nudged`: whether inputs can be."""
+    def beyond(self, nudged: bool, equal: bool = False) -> Mask:
+        """Those whose difference nothing accounts for. `nudged`: whether inputs can be; `equal`:
+        whether all of them are one value."""
         kind = self.leaf.type
         step = STEP[kind.name]
         size = np.abs(self.expected)
         allowed = _STEPS[kind.name] * step * np.maximum(size, NORMAL[kind.name])
-        if not nudged:
-            allowed = np.maximum(allowed, kind.tolerance * size)
+        if not nudged or equal:
+            allowed = np.maximum(allowed, (_EQUAL if equal else 1.0) * kind.tolerance * size)
         allowed = np.maximum(allowed, AMPLIFIED * self.spread)
         with np.errstate(invalid="ignore"):
             distance = np.abs(self.got - self.expected)
