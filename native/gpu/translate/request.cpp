@@ -16,7 +16,6 @@ constexpr Field kLayout[] = {
     {"sgpr", offsetof(Wave, sgpr)},
     {"scc", offsetof(Wave, scc)},
     {"mode", offsetof(Wave, mode)},
-    {"memory", offsetof(Wave, memory)},
     {"ranges", offsetof(Wave, ranges)},
     {"lds", offsetof(Wave, lds)},
     {"lds_bytes", offsetof(Wave, lds_bytes)},
@@ -24,7 +23,6 @@ constexpr Field kLayout[] = {
     {"private_aperture", offsetof(Wave, private_aperture)},
     {"executed", offsetof(Wave, executed)},
     {"counts", offsetof(Wave, counts)},
-    {"access", offsetof(Wave, access)},
     {"mask_exec", offsetof(Wave, mask_exec)},
     {"mask_valid", offsetof(Wave, mask_valid)},
     {"together", offsetof(Wave, together)},
@@ -38,7 +36,6 @@ constexpr Field kLayout[] = {
     {"inst_end", sizeof(Inst)},
     {"range_base", offsetof(Range, base)},
     {"range_end", offsetof(Range, end)},
-    {"range_kind", offsetof(Range, kind)},
     {"range_readable", offsetof(Range, readable)},
     {"range_writable", offsetof(Range, writable)},
     {"range_slack", offsetof(Range, slack)},
@@ -76,7 +73,7 @@ void add(std::string& out, const Inst& i, int64_t at) {
   add(out, at);
   for (long long n :
        {int(i.op), int(i.words), int(i.format), int(i.simple), int(i.plain_dst), int(i.clamp), int(i.omod), int(i.dst),
-        int(i.sdst), int(i.dst_sel), int(i.dst_unused), int(i.op_sel), int(i.glc), int(i.cls), i.imm})
+        int(i.sdst), int(i.dst_sel), int(i.dst_unused), int(i.op_sel), int(i.cls), i.imm})
     add(out, n);
   for (const Source& s : i.src) add(out, i, s);
   out += '\n';
@@ -87,7 +84,7 @@ void add(std::string& out, const Inst& i, int64_t at) {
 std::string describe(Program& program, uint64_t entry) {
   std::vector<const Inst*> found = program.reachable(entry);
   if (found.size() < 2 || found.size() > kMostInstructions) return {};
-  std::string out = "rocm-perf translation 1\narch " + std::to_string(int(program.arch())) + "\n";
+  std::string out = "rocm-perf translation 2\narch " + std::to_string(int(program.arch())) + "\n";
   for (const Field& field : kLayout)
     out += "layout " + std::string(field.name) + ' ' + std::to_string(field.offset) + '\n';
   for (const Inst* i : found) add(out, *i, (int64_t(i->pc) - int64_t(entry)) / 4);

@@ -9,7 +9,7 @@ from enum import IntEnum
 from rocm_perf_lab.virtual.isa.op import ARCHES, Op
 from rocm_perf_lab.virtual.isa.table import ENCODINGS, all_ops
 
-HEAD = "rocm-perf translation 1"
+HEAD = "rocm-perf translation 2"
 FORMATS = (*ENCODINGS, "SDWA", "DPP")
 
 
@@ -48,7 +48,6 @@ class Instruction:
     dst_sel: int
     dst_unused: int
     op_sel: int
-    glc: bool
     cls: int
     imm: int
     src: tuple[Source, ...]
@@ -89,11 +88,11 @@ def read(text: str) -> Request:
 
 def _instruction(numbers: Iterator[int]) -> Instruction:
     at, op, words, form, simple, plain, clamp, omod = (next(numbers) for _ in range(8))
-    dst, sdst, dst_sel, unused, op_sel, glc, cls, imm = (next(numbers) for _ in range(8))
+    dst, sdst, dst_sel, unused, op_sel, cls, imm = (next(numbers) for _ in range(7))
     sources = tuple(_source(numbers) for _ in range(3))
     return Instruction(
         at, all_ops()[op], op, words, FORMATS[form], bool(simple), bool(plain), clamp, omod, dst,
-        sdst, dst_sel, unused, op_sel, bool(glc), cls, imm, sources,
+        sdst, dst_sel, unused, op_sel, cls, imm, sources,
     )  # fmt: skip
 
 
