@@ -123,13 +123,8 @@ def test_smaller_sizes_are_smaller_and_one_divides_as_the_size_did(
     size: int, workgroup: int
 ) -> None:
     found = draws.smaller(size, workgroup)
-    named = (
-        "sizes one more",
-        "sizes two more",
-        "sizes with bit 2 turned",
-        "sizes with bit 3 turned",
-    )
-    assert all(0 <= v < size for name, v in found.items() if name not in named)
+    other = ("more", "turned")
+    assert all(0 <= v < size for name, v in found.items() if not name.endswith(other))
     assert size - 1 in found.values()
     assert {0, 1} <= set(found.values())
     if size < 3:
@@ -177,8 +172,8 @@ def test_larger_sizes_are_larger_than_in_any_launch_and_fit_their_type() -> None
 
 def test_what_may_be_no_size_is_tried_as_what_follows_it() -> None:
     assert draws.smaller(-5, 64) == {}
-    assert sorted(draws.smaller(0, 64).values()) == [-1, 1, 2, 4, 8]
-    assert sorted(draws.smaller(1, 64).values()) == [0, 2, 3, 5, 9]
+    assert sorted(draws.smaller(0, 64).values()) == [-1, 1, 2, 4, 8, 16, 32, 64, 128]
+    assert sorted(draws.smaller(1, 64).values()) == [0, 2, 3, 5, 9, 17, 33, 65, 129]
     assert {4, 5, 7, 11} <= set(draws.smaller(3, 64).values())
     assert max(draws.smaller(16, 64).values()) < 16
     assert draws.smaller(3, 64)["sizes of one"] == 1
@@ -202,9 +197,61 @@ def test_less_than_a_workgroup_is_among_the_sizes() -> None:
 def test_one_infinity_is_one(numbers: list[float], seed: int) -> None:
     old = np.array(numbers, "<f4").view(np.uint8)
     place = draws.Place(TYPES["f32"], ())
-    new = values(draws.drawn_floats(RNG(seed), old, draws.ONE_INFINITY, place), TYPES["f32"])
+    new = values(draws.drawn_floats(RNG(seed), old, "one infinity", place), TYPES["f32"])
     assert np.isinf(new).sum() == 1
     assert not np.isnan(new).any()
+
+
+@given(st.integers(1, 300), st.integers(0, 99))
+def test_a_special_value_is_alone_among_numbers(count: int, seed: int) -> None:
+    old = np.linspace(-3, 3, count).astype("<f4").view(np.uint8)
+    place = draws.Place(TYPES["f32"], (64, 100))
+    for draw in draws.ALONE_IN_ONE:
+        new = values(draws.drawn_floats(RNG(seed), old, draw, place), TYPES["f32"])
+        strange = new[~np.isfinite(new)]
+        assert len(strange)
+        assert len(set(strange.astype(str))) == 1
+
+
+def test_every_edge_of_many_has_special_values_of_each_kind() -> None:
+    old = np.linspace(-3, 3, 128 * 256).astype("<f4").view(np.uint8)
+    place = draws.Place(TYPES["f32"], (256,))
+    new = values(draws.drawn_floats(RNG(3), old, draws.SPECIAL_EDGES, place), TYPES["f32"])
+    for at in (0, 1, 254, 255):
+        assert {"nan", "inf", "-inf"} <= set(new[at::256].astype(str))
+    assert np.isfinite(new).mean() > 0.9
+
+
+def test_small_integers_at_their_ends_are_nothing_else() -> None:
+    old = np.arange(100, dtype="<i1").view(np.uint8)
+    found = draws.drawn_integers(RNG(0), old, "ends", TYPES["i8"], False).view("<i1")
+    assert set(found.tolist()) == {-128, 127}
+
+
+@given(st.integers(1, 40), st.integers(40, 400), st.integers(0, 99))
+def test_pieces_of_another_column_are_at_both_ends_and_nearly_in_between(
+    short: int, long: int, seed: int
+) -> None:
+    pattern = np.arange(100, 100 + short, dtype="<u1")
+    text = np.zeros(long, "<u1")
+    found = draws.with_pieces(RNG(seed), text, pattern, TYPES["u8"], ())
+    assert len(found) == long
+    assert (found[-short:] == pattern).all()
+    assert (found[:short] == pattern).all() or long < 2 * short
+
+
+@pytest.mark.parametrize(
+    ("value", "size", "signed", "among"),
+    [
+        (5, 4, True, {-5, -1, -6}),
+        (5, 4, False, set()),
+        (0, 4, True, set()),
+        (7, 8, False, {7 + 2**32, 2**32 - 4, 2**64 - 4}),
+        (7, 8, True, {-7, -1, -8, 7 + 2**32, 2**32 - 4, 2**63 - 4}),
+    ],
+)
+def test_what_is_no_size_is_tried_too(value: int, size: int, signed: bool, among: set[int]) -> None:
+    assert set(draws.unlike(value, size, signed).values()) == among
 
 
 def test_all_up_moves_every_number_away_from_nought() -> None:

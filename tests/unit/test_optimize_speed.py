@@ -32,3 +32,15 @@ def test_a_gain_of_the_captured_values_is_refused(modelled: bool) -> None:
 def test_two_measured_gains_that_differ_a_little_are_one() -> None:
     sets = [("captured", faster(2.0, 0.001, False)), ("another seed", faster(1.9, 0.001, False))]
     assert worst(sets).implausible is None
+
+
+def test_what_gains_more_on_other_values_knows_none() -> None:
+    sets = [("captured", faster(2.8, 0.05, True)), ("another seed", faster(4.5, 0.05, True))]
+    assert worst(sets).implausible is None
+    assert worst(sets).gate.speedup == 2.8
+
+
+def test_a_loop_that_ends_early_takes_what_its_data_take() -> None:
+    sets = [("captured", faster(2.6, 0.05, True)), ("another seed", faster(1.93, 0.05, True))]
+    assert worst(sets).implausible is None
+    assert worst(sets).gate.speedup == 1.93

@@ -18,7 +18,7 @@ from rocm_perf_lab.replay.compare import Bytes, ElementType, values
 
 Numbers = npt.NDArray[np.float64]
 Rng = np.random.Generator
-Mode = Literal["any", "fourfold", "wider", "drawn", "ascending", "shuffled", "kept"]
+Mode = Literal["any", "fourfold", "wider", "drawn", "ascending", "shuffled", "kept", "ends"]
 BOLD: tuple[Mode, ...] = ("any", "fourfold", "wider")  # beyond what the program used
 KEPT: Mode = "kept"
 IN_ORDER: tuple[Mode, ...] = ("ascending", "shuffled")  # of all elements together
@@ -42,6 +42,7 @@ _FEW = {4: 1 << 15, 8: 1 << 31}  # by size: products of two are defined, and sum
 _LARGE_FROM, _MOST_LARGE = {4: 1 << 24, 8: 1 << 53}, 30
 _MOST_RUNS = 4096
 _UNEVEN = 6
+_PIECE, _MOST_PIECES = 64, 256  # elements, and how many of them
 _QUIET = 2.0**-10  # of what is not at an edge
 
 
@@ -156,12 +157,36 @@ def _coarse(rng: Rng, captured: Numbers, place: Place) -> Numbers:
     return drawn
 
 
-def _one_infinity(rng: Rng, captured: Numbers, place: Place) -> Numbers:
-    """One, and every number else finite: what becomes of it is not hidden by others."""
+def _alone(special: float, late: bool = False, often: int = 1) -> Draw:
+    """So often a special value, and every number else finite: what becomes of it is not hidden by
+    others."""
+
+    def draw(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+        drawn = _same_range(rng, captured, place)
+        # Anywhere in a buffer, but as likely among the first few, which small sizes read; or
+        # among the last, of the whole and of what a size among the arguments leaves of it.
+        ends = [*(s for s in place.strides if 1 < s < len(drawn)), len(drawn)]
+        for number in range(often if len(drawn) else 0):
+            end = ends[number % len(ends)] if late else len(drawn)
+            at = int(end ** rng.random()) - 1
+            drawn[end - 1 - at if late else at] = special
+        return drawn
+
+    return draw
+
+
+def _special_edges(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """One in four of those where rows, tiles and the whole may begin and end is not finite, each
+    kind in turn, and hardly any elsewhere: an edge has an element or two, and each may be taken
+    in another way."""
     drawn = _same_range(rng, captured, place)
-    # Anywhere in a buffer, but as likely among the first few, which small sizes read.
-    if len(drawn):
-        drawn[int(len(drawn) ** rng.random()) - 1] = np.inf
+    kinds = np.array([np.nan, np.inf, np.nan, -np.inf])
+    for among, share in (
+        (edges(len(drawn), place.strides), 1 / 4),
+        (np.arange(len(drawn)), 1 / 64),
+    ):
+        places = among[rng.random(len(among)) < share]
+        drawn[places] = kinds[np.arange(len(places)) % len(kinds)]
     return drawn
 
 
@@ -172,10 +197,9 @@ def _extremes(rng: Rng, captured: Numbers, place: Place) -> Numbers:
     return rng.choice(np.array([most, -most, most / 2, -most / 2, least, -least]), len(captured))
 
 
-MANY_SPECIAL, COARSE = "many special values", "coarse values"
-ONE_VALUE = "one value"
+MANY_SPECIAL, SPECIAL_EDGES, COARSE = "many special values", "special edges", "coarse values"
+ONE_VALUE, ZEROS_AND_ONES = "one value", "zeros and ones"
 EXTREMES = "the largest and smallest numbers"
-ONE_INFINITY, ZEROS_AND_ONES = "one infinity", "zeros and ones"  # the first in one column of all
 FLOATS: Mapping[str, Draw] = {
     "another seed": _same_range,
     "other magnitudes": _magnitudes,
@@ -187,8 +211,18 @@ FLOATS: Mapping[str, Draw] = {
     ONE_VALUE: _one_value,
     COARSE: _coarse,
     EXTREMES: _extremes,
+    SPECIAL_EDGES: _special_edges,
 }
-DRAWS: Mapping[str, Draw] = {**FLOATS, ONE_INFINITY: _one_infinity}
+# In one column of all.
+ALONE_IN_ONE: Mapping[str, Draw] = {
+    "one infinity": _alone(np.inf),
+    "a few infinities below nought": _alone(-np.inf, late=True, often=8),
+    "one that is no number": _alone(np.nan),
+    "several that are no number": _alone(np.nan, late=True, often=24),
+}
+DRAWS: Mapping[str, Draw] = {**FLOATS, **ALONE_IN_ONE}
+# With so many that are not finite, some result that is a number is enough.
+STRANGE = (MANY_SPECIAL, SPECIAL_EDGES)
 
 
 def edges(count: int, strides: Iterable[int]) -> npt.NDArray[np.int64]:
@@ -293,6 +327,9 @@ def drawn_integers(
     if boolean:
         low, high = 0, 1
     native = captured.dtype.newbyteorder("=")
+    if mode == "ends":
+        both = np.array([np.iinfo(native).min, np.iinfo(native).max], dtype=native)
+        return rng.choice(both, len(captured)).astype(captured.dtype).view(np.uint8)
     new = rng.integers(low, high, len(captured), dtype=native, endpoint=True)
     ends = (low, high)
     if mode in BOLD:
@@ -317,6 +354,31 @@ def drawn_integers(
         new = (low + share * (high - low)).astype(native)
         new[0], new[-1] = captured[0], captured[-1]
     return new.astype(captured.dtype).view(np.uint8)
+
+
+def with_pieces(
+    rng: Rng, data: Bytes, other: Bytes, kind: ElementType, known: Iterable[int]
+) -> Bytes:
+    """Stretches of another column among the numbers of this one, from its beginning, at both ends
+    and in between, every third with one element altered: what compares the two finds them equal
+    there, and nearly."""
+    new, source = data.view(f"<u{kind.size}").copy(), other.view(f"<u{kind.size}")
+    most = min(len(source), len(new), _PIECE)
+    lengths = [most, *(k for k in known if 1 < k < most)]
+    ends = [len(new), *(k for k in known if 0 < k < len(new))]
+    for number in range(min(_MOST_PIECES, max(_EDGE, len(new) // (2 * most)))):
+        length = lengths[number % len(lengths)]
+        at = int(rng.integers(0, len(new) - length + 1))
+        new[at : at + length] = source[:length]
+        if number % 3 == 0:
+            turned = 1 << (rng.integers(8 * kind.size) if number % 2 else min(5, 8 * kind.size - 1))
+            new[at + rng.integers(length)] ^= new.dtype.type(turned)
+    for end in (max(lengths), *ends):
+        length = lengths[int(rng.integers(len(lengths)))]
+        if end >= length:
+            new[end - length : end] = source[:length]
+    found: Bytes = new.view(np.uint8)
+    return found
 
 
 def kept_small(kind: ElementType) -> bool:
@@ -394,6 +456,21 @@ def larger(value: int, most: int, workgroup: int, size: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(v for v in wanted if value > 1 and v < limit))
 
 
+def unlike(value: int, size: int, signed: bool) -> dict[str, int]:
+    """What is no size of the kind the program used, by the names of the sets: below nought, where
+    the type goes there, and beyond what half of it holds."""
+    bits = 8 * size
+    half = 1 << bits // 2
+    below = {"below nought": -value, "minus one": -1, "below nought by one": -value - 1}
+    beyond = {
+        "beyond half of its bits": value + half,
+        "at half of its bits": half - 1 - value % 4,
+        "at the top": (1 << (bits - 1 if signed else bits)) - 1 - value % 4,
+    }
+    found = {**(below if signed and value > 0 else {}), **(beyond if size == 8 else {})}
+    return {name: v for name, v in found.items() if v != value}
+
+
 def _divided_alike(value: int) -> int:
     """About three quarters, divided by the same powers of two."""
     even = value & -value  # the largest power of two in it
@@ -402,6 +479,7 @@ def _divided_alike(value: int) -> int:
 
 
 _FEW_KINDS = 16  # a number below this may say which of several
+_TURNED = range(2, 8)  # of such a number, or of several that are yes or no
 ALONE = {"sizes of nought": 0, "sizes of one": 1, "sizes of three": 3}  # also of one argument alone
 
 
@@ -412,12 +490,8 @@ def smaller(value: int, workgroup: int) -> dict[str, int]:
     if value < 0:
         return {}
     # Perhaps no size, but where to begin, or which of several.
-    more = {
-        "sizes one more": value + 1,
-        "sizes two more": value + 2,
-        "sizes with bit 2 turned": value ^ 4,
-        "sizes with bit 3 turned": value ^ 8,
-    }
+    more = {"sizes one more": value + 1, "sizes two more": value + 2}
+    more |= {f"sizes with bit {bit} turned": value ^ (1 << bit) for bit in _TURNED}
     if value <= 1:
         return {**({"sizes one less": 0} if value else {"minus one for nought": -1}), **more}
     whole, few = (value - 1) // workgroup * workgroup, workgroup // 2 + 1

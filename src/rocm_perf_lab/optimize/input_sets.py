@@ -39,7 +39,13 @@ GUARD = 0xA5
 ANOTHER_SEED = "another seed"
 MAX_CHANGED_BYTES = 1 << 30  # of one set; larger buffers keep their captured values
 _FILLS = 64  # stretches of a buffer that are poisoned one by one
+_SMALL = 2  # bytes
 _NOUGHT = 128  # as an operand of an instruction
+
+_ALONE_BESIDE = (
+    *((draw, ANOTHER_SEED) for draw in draws.ALONE_IN_ONE),
+    (next(iter(draws.ALONE_IN_ONE)), draws.ZEROS_AND_ONES),
+)
 
 Change = Replace | Fill
 Spans = tuple[tuple[int, int], ...]  # (offset, size)
@@ -80,18 +86,30 @@ class InputSet:
     poison: int | None = None
     guard: int = GUARD
     arguments: tuple[tuple[int, bytes], ...] = ()  # (offset in the block, bytes)
-    sizes: bool = False  # whole numbers among the arguments are smaller: less may be written
+    less: bool = False  # less may be written on it than on the captured inputs, or nothing
     share: float = 1.0  # of the elements that are drawn; the others stay as captured
     grid: tuple[int, int, int] | None = None  # work-items, where not the captured ones
     large: bool = False  # a few of the integers are larger than sums of many stand
     runs: bool = False  # stretches of equal values, and of noughts, longer than a workgroup
     stale: Stale | None = None  # outputs begin with results, not with poison
-    only: Place | None = None  # the column that `floats` is for
-    beside: str = ANOTHER_SEED  # how the other columns are drawn then
+    apart: tuple[tuple[Place, str], ...] = ()  # columns whose floats are drawn in another way
+    modes: tuple[tuple[Place, draws.Mode], ...] | None = None  # of integers; None: as found out
+    padded: frozenset[Place] | None = None  # of these; None: as found out
+    pieces: bool = False  # stretches of columns of integers are copied into one another
 
     @property
     def drawn(self) -> bool:
-        return self.floats is not None or self.integers or bool(self.arguments)
+        given = self.floats is not None or bool(self.arguments)
+        return given or self.integers or self.pieces
+
+    @property
+    def draws(self) -> set[str | None]:
+        """How its columns of floating point are drawn."""
+        return {self.floats, *(draw for _, draw in self.apart)}
+
+    @property
+    def one_alone(self) -> bool:
+        return any(draw in draws.ALONE_IN_ONE for draw in self.draws)
 
 
 @dataclass(frozen=True)
@@ -145,13 +163,15 @@ def _drawn(
     nudge: Nudge | None,
 ) -> Bytes | None:
     """The buffer with its columns drawn; None: nothing in it is."""
-    wanted = inputs.floats is not None or inputs.integers or nudge is not None
+    wanted = inputs.floats is not None or inputs.integers or inputs.pieces or nudge is not None
     if not wanted or not buffer.leaves:
         return None
     data = captured_bytes(capture, buffer.address, buffer.size)
     # The same for the same capture; nobody who writes a proposal knows it.
     salt = zlib.crc32(capture.manifest.model_dump_json().encode())
     touched = False
+    modes = subject.modes if inputs.modes is None else dict(inputs.modes)
+    padded = subject.padded if inputs.padded is None else inputs.padded
     for leaf in buffer.leaves:
         old = column(data, buffer, leaf)
         place = (buffer.address - subject.layout.buffers[0].address) & 0xFFFF_FFFF
@@ -161,19 +181,22 @@ def _drawn(
         new, mode = old, draws.KEPT
         if floating and inputs.floats is not None:
             where = draws.Place(leaf.type, subject.strides, subject.scalars)
-            meant = inputs.only in (None, (buffer.address, leaf.offset))
-            new = draws.drawn_floats(rng, old, inputs.floats if meant else inputs.beside, where)
+            draw = dict(inputs.apart).get((buffer.address, leaf.offset), inputs.floats)
+            new = draws.drawn_floats(rng, old, draw, where)
         elif not floating and inputs.integers:
             at = (buffer.address, leaf.offset)
-            mode = subject.modes.get(at, "kept")
+            mode = modes.get(at, "kept")
             if inputs.share < 1 and mode in draws.IN_ORDER:
                 continue  # some of an order are none
             kind = as_integer(leaf).type
             new = draws.drawn_integers(
-                rng, old, mode, kind, leaf.boolean, subject.strides, at in subject.padded
+                rng, old, mode, kind, leaf.boolean, subject.strides, at in padded
             )
             if inputs.large and mode == "any":
                 new = draws.with_large(rng, new, kind)
+        elif not floating and inputs.pieces:
+            for other in _shorter(capture, subject, buffer, leaf):
+                new = draws.with_pieces(rng, new, other, leaf.type, subject.strides)
         if new is not old and inputs.runs and (floating or mode not in draws.IN_ORDER):
             nought = floating or mode in draws.BOLD
             new = draws.in_runs(rng, new, leaf.type.size, 2 * max(subject.strides), nought)
@@ -186,6 +209,17 @@ def _drawn(
             put_column(data, buffer, leaf, new)
             touched = True
     return data if touched else None
+
+
+def _shorter(capture: Capture, subject: Subject, buffer: Buffer, leaf: Leaf) -> Iterator[Bytes]:
+    """Columns of the same integers with fewer elements, or as many and before it; none where the
+    column is one that stays."""
+    if subject.modes.get((buffer.address, leaf.offset), "kept") in ("kept", "ascending"):
+        return
+    for other, its, data in integer_columns(capture, subject):
+        earlier = (other.count, other.address) < (buffer.count, buffer.address)
+        if its.type == as_integer(leaf).type and earlier and len(data):
+            yield data
 
 
 def as_integer(leaf: Leaf) -> Leaf:
@@ -235,6 +269,14 @@ def float_arguments(
         for s in layout.scalars
         if s.type.floating
     )
+
+
+def unlike_arguments(scalar: Argument) -> dict[str, tuple[int, bytes]]:
+    """Values for a whole number among the arguments that are no size, each to be tried, by set."""
+    if scalar.boolean:
+        return {}
+    others = draws.unlike(int(scalar.value), scalar.type.size, _signed(scalar))
+    return {name: _argument(scalar, value) for name, value in others.items()}
 
 
 def integer_arguments(capture: Capture, scalar: Argument) -> dict[str, tuple[int, bytes]]:
@@ -316,7 +358,8 @@ def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
             yield InputSet(f"captured, stale memory {byte:#04x}", None, False, byte, byte ^ 0xFF)
     for name, (other, draw) in draws.SCALARS.items() if scalars else ():
         given = float_arguments(subject.layout, other)
-        yield InputSet(name, draw if floats else None, False, POISON, GUARD, given)
+        how = draw if floats else None
+        yield InputSet(name, how, False, POISON, GUARD, given, less=True)
     if floats or integers:
         how = ANOTHER_SEED if floats else None
         yield InputSet("long runs", how, integers, POISON, runs=True)
@@ -325,17 +368,18 @@ def input_sets(capture: Capture, subject: Subject) -> Iterator[InputSet]:
             yield InputSet(f"captured but for {name}", how, integers, POISON, GUARD, share=share)
 
 
-def of_one_infinity(capture: Capture, subject: Subject) -> Iterator[InputSet]:
-    """In each column of floating point in turn, among numbers, and among noughts."""
-    for buffer, leaf in float_columns(capture, subject):
-        name = f"{draws.ONE_INFINITY} in {buffer.name}"
-        if len(buffer.leaves) > 1:
-            name += f" at {leaf.offset}"
-        place = (buffer.address, leaf.offset)
-        yield InputSet(name, draws.ONE_INFINITY, poison=POISON, only=place)
-        beside = draws.ZEROS_AND_ONES
-        named = f"{name}, {beside} beside it"
-        yield InputSet(named, draws.ONE_INFINITY, poison=POISON, only=place, beside=beside)
+def of_one_alone(capture: Capture, subject: Subject) -> Iterator[InputSet]:
+    """One special value in each column of floating point in turn, among numbers, and an infinity
+    among noughts."""
+    for draw, beside in _ALONE_BESIDE:
+        for buffer, leaf in float_columns(capture, subject):
+            name = f"{draw} in {buffer.name}"
+            if len(buffer.leaves) > 1:
+                name += f" at {leaf.offset}"
+            if beside != ANOTHER_SEED:
+                name += f", {beside} beside it"
+            apart = (((buffer.address, leaf.offset), draw),)
+            yield InputSet(name, beside, poison=POISON, apart=apart)
 
 
 def nearly(buffer: Buffer, results: Bytes) -> Bytes:
@@ -356,6 +400,28 @@ def of_large_integers(capture: Capture, subject: Subject) -> Iterator[InputSet]:
             return
 
 
+def of_ends(subject: Subject) -> Iterator[InputSet]:
+    """Small integers that may be anything, all at the ends of their type, for long."""
+    small = {
+        (b.address, leaf.offset)
+        for b in subject.layout.buffers
+        for leaf in b.leaves
+        if leaf.type.size <= _SMALL
+    }
+    ends: draws.Mode = "ends"
+    chosen = tuple((p, ends) for p, mode in subject.modes.items() if mode == "any" and p in small)
+    if chosen:
+        yield InputSet("small integers at their ends", None, True, POISON, runs=True, modes=chosen)
+
+
+def of_pieces(capture: Capture, subject: Subject) -> Iterator[InputSet]:
+    """Where there are two columns of the same integers."""
+    kinds = [leaf.type for _, leaf, _ in integer_columns(capture, subject)]
+    if len(set(kinds)) < len(kinds):
+        name = "integers with pieces of one another"
+        yield InputSet(name, None, False, POISON, less=True, pieces=True)
+
+
 def of_pointers(capture: Capture, subject: Subject) -> Iterator[InputSet]:
     """Where the kernel asks whether a pointer is one: null where it was none, and the memory of
     something else that is only read where it was null."""
@@ -374,7 +440,7 @@ def of_pointers(capture: Capture, subject: Subject) -> Iterator[InputSet]:
         other = 0 if given or largest is None else largest.address
         name = f"argument at {at} {'null' if given else 'not null'}"
         changed = ((at, other.to_bytes(8, "little")),)
-        yield InputSet(name, floats, False, POISON, GUARD, changed, sizes=True)
+        yield InputSet(name, floats, False, POISON, GUARD, changed, less=True)
 
 
 def _asks_for_null(capture: Capture) -> bool:
@@ -413,4 +479,4 @@ def of_size(
     draw: str = ANOTHER_SEED,
 ) -> InputSet:
     floats = draw if float_types(capture, subject) else None
-    return InputSet(name, floats, False, POISON, GUARD, tuple(chosen), sizes=True)
+    return InputSet(name, floats, False, POISON, GUARD, tuple(chosen), less=True)

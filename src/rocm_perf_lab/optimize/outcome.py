@@ -26,7 +26,7 @@ class Left:
     share: float  # of what is always written on the captured inputs
     finite: bool  # some floating-point result is, or there is none
     all_finite: bool
-    all_nan: bool  # there are some, and none is a number
+    all_nan: bool  # there are some, none is a number, and nothing else is written
 
 
 def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Left:
@@ -35,12 +35,14 @@ def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Lef
     seen = session.look([(b.address, b.size) for b in free], ORIGINAL)
     digest = hashlib.blake2b(digest_size=16)
     total = moved = due = kept = numbers = finite = nan = strange = 0
+    others = False
     for buffer, each in zip(free, seen, strict=True):
         mask = each.got != each.initial
         moved += int(mask.sum())
+        others |= bool(mask.any()) and not all(leaf.type.floating for leaf in buffer.leaves)
         changed, good, bad = _floats(buffer, each, mask)
         strange += changed - good
-        if inputs.sizes:  # of fewer elements: what is not written this time holds poison
+        if inputs.less:  # of fewer elements: what is not written this time holds poison
             numbers, finite, nan = numbers + changed, finite + good, nan + bad
         for offset, size in subject.written.get(buffer.address, ()):
             part = slice(offset, offset + size)
@@ -51,7 +53,7 @@ def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Lef
         total += int(mask.sum())
         digest.update(np.packbits(mask).tobytes())
         digest.update(each.got[mask].tobytes())
-        if not inputs.sizes:
+        if not inputs.less:
             some, good, bad = _floats(buffer, each, mask)
             numbers, finite, nan = numbers + some, finite + good, nan + bad
     small = sum(b.size for b in free) <= MAX_KEPT_BYTES
@@ -64,7 +66,7 @@ def read_left(session: ReplaySession, subject: Subject, inputs: InputSet) -> Lef
         share,
         finite=not numbers or finite > 0,
         all_finite=not strange,
-        all_nan=0 < numbers == nan,
+        all_nan=0 < numbers == nan and not others,
     )
 
 

@@ -26,12 +26,14 @@ from rocm_perf_lab.optimize.input_sets import (
     changes,
 )
 from rocm_perf_lab.optimize.layout import (
+    Buffer,
     Debug,
     Layout,
     captured_bytes,
     no_debug,
     read_layout,
 )
+from rocm_perf_lab.optimize.mixes import mixes
 from rocm_perf_lab.optimize.outcome import Left, against, read_left
 from rocm_perf_lab.optimize.trial import OpenSession, Trial
 from rocm_perf_lab.optimize.written import find_written
@@ -41,6 +43,7 @@ from rocm_perf_lab.replay.session import ORIGINAL, Replace
 LEAST_FURTHER_SETS = 3
 MAX_COLUMNS, MAX_SCALARS = 16, 16  # tried one by one
 MOST_SCALARS, FEW_CHOICES = 256, 2  # those beyond, by fewer values
+MOST_SPECIALS = 40  # sets of one special value alone
 MOST_ALONE = 6  # of them, those that are next to nothing by themselves
 # Sets of a launch beside the main one: as captured, poisoned, one other; one of captured values and
 # others, where there is one; and those on which its own arguments may decide.
@@ -49,6 +52,7 @@ TURNING = ("special values", draws.COARSE)
 ENOUGH = 0.5  # of what is always written, for a set to be one
 # Seeds of ROCM_PERF_VIRTUAL_WAVES; a GPU interleaves as it likes, and there repeating has to do.
 INTERLEAVINGS = (1, 6)
+NEXT_TO_NOTHING = "the original writes next to nothing on it"
 ORDER = "what the original leaves depends on the order of its workgroups and waves"
 
 # What becomes of the modes of integers where they fail together, step by step.
@@ -86,7 +90,7 @@ class Plan:
     @property
     def timed(self) -> tuple[InputSet, ...]:
         """Those on which time is taken: as captured, and the first that is drawn."""
-        drawn = [s for s in self.sets if s.drawn]
+        drawn = sorted((s for s in self.sets if s.drawn), key=lambda s: s.less)
         return (CAPTURED, *drawn[:1])
 
     @property
@@ -123,6 +127,8 @@ class _Maker:
     trials: dict[int, Trial] = field(default_factory=dict)
     left: dict[str, Left] = field(default_factory=dict)  # by the set's name
     left_out: dict[str, str] = field(default_factory=dict)
+    alone: list[InputSet] = field(default_factory=list)  # of one column that nothing stands beside
+    stood: list[tuple[int, bytes]] = field(default_factory=list)  # arguments, each alone
 
     def trial(self, seed: int) -> Trial:
         if seed not in self.trials:
@@ -153,10 +159,11 @@ class _Maker:
         else:
             sets = [*self._usable(subject, every)]
             sets += self._grids(subject)
-            sets += self._infinities(subject)
-            sets += self._large(subject)
+            sets += self._specials(subject)
+            sets += self._other_integers(subject)
             sets += self._pointers(subject)
             sets += self._usable(subject, self._sizes(subject))
+            sets += self._mixes(subject)
             remarks = self._kept(subject)
         subject = self._with_stale(subject, sets)
         sets += [
@@ -200,14 +207,14 @@ class _Maker:
             return "something overflows"
         # Infinities that come of infinities are the same in any order of a sum; not those that come
         # of large numbers. What becomes of one alone is wanted, whatever it is.
-        if inputs.floats == draws.ONE_INFINITY:
+        if inputs.one_alone:
             self.left[inputs.name] = left
             return None
-        if left.all_nan if inputs.floats == draws.MANY_SPECIAL else not left.finite:
+        if left.all_nan if inputs.draws & {*draws.STRANGE} else not left.finite:
             return "every result is infinite or not a number"
         # Of numbers that are nearly right many bytes stay.
-        if not inputs.sizes and inputs.stale is None and left.share < ENOUGH:
-            return "the original writes next to nothing on it"
+        if not inputs.less and inputs.stale is None and left.share < ENOUGH:
+            return NEXT_TO_NOTHING
         self.left[inputs.name] = left
         return None
 
@@ -216,7 +223,7 @@ class _Maker:
             why = self._stands(subject, inputs)
             if why is None:
                 yield inputs
-            elif inputs.name not in (draws.MANY_SPECIAL, draws.EXTREMES):  # sums are rarely numbers
+            elif inputs.name not in (*draws.STRANGE, draws.EXTREMES):  # sums are rarely numbers
                 self.left_out[inputs.name] = why
 
     def _sets(self, subject: Subject) -> list[InputSet]:
@@ -245,9 +252,9 @@ class _Maker:
         columns = list(input_sets.integer_columns(capture, subject))[:MAX_COLUMNS]
         most = max((b.count for b in subject.layout.buffers), default=0)
 
-        def stands(alone: Subject, mode: str, brisk: bool) -> bool:
+        def tried(alone: Subject, mode: str, brisk: bool) -> str | None:
             inputs = InputSet(f"integers {mode}", integers=True, poison=POISON)
-            return self._stands(alone, inputs, brisk) is None
+            return self._stands(alone, inputs, brisk)
 
         for buffer, leaf, data in columns:
             place = (buffer.address, leaf.offset)
@@ -256,14 +263,18 @@ class _Maker:
                 if mode in draws.BOLD and not bold:
                     continue
                 alone = replace(subject, modes={place: mode})
-                if stands(alone, mode, mode in draws.BOLD):
+                why = tried(alone, mode, mode in draws.BOLD)
+                if why is None:
                     found[place] = mode
                     break
+                if why == NEXT_TO_NOTHING:  # and so must every build
+                    self.alone.append(_alone(buffer, place, mode))
             mode = found[place]
             if bold and mode in ("fourfold", "wider", "drawn") and not leaf.boolean:
                 alone = replace(subject, modes={place: mode}, padded=frozenset({place}))
-                if stands(alone, f"{mode}, padded", brisk=True):
+                if tried(alone, f"{mode}, padded", brisk=True) is None:
                     padded.add(place)
+                    self.alone.append(_alone(buffer, place, mode, padded=True))
         return replace(subject, modes=found, padded=frozenset(padded))
 
     def _kept(self, subject: Subject) -> tuple[str, ...]:
@@ -339,7 +350,7 @@ class _Maker:
     def _with_stale(self, subject: Subject, sets: Sequence[InputSet]) -> Subject:
         """With what the original leaves on other inputs: memory that holds results, not poison;
         and where it only leaves numbers that were there."""
-        other = next((s for s in sets if s.drawn and not s.sizes and not s.share < 1), None)
+        other = next((s for s in sets if s.drawn and not s.less and not s.share < 1), None)
         if other is None or not (seen := self.left[other.name].seen):
             return subject
         capture = self.trial(0).session.capture
@@ -366,10 +377,16 @@ class _Maker:
             }
         return replace(subject, stale=stale, moved=only)
 
-    # ---- large integers
+    # ---- integers of other kinds
 
-    def _large(self, subject: Subject) -> list[InputSet]:
-        every = input_sets.of_large_integers(self.trial(0).session.capture, subject)
+    def _other_integers(self, subject: Subject) -> list[InputSet]:
+        capture = self.trial(0).session.capture
+        every = [
+            *input_sets.of_large_integers(capture, subject),
+            *input_sets.of_ends(subject),
+            *input_sets.of_pieces(capture, subject),
+            *self.alone,
+        ]
         return [s for s in every if self._stands(subject, s, brisk=True) is None]
 
     # ---- pointers
@@ -391,14 +408,21 @@ class _Maker:
                 found.append(inputs)
         return found
 
-    # ---- infinities
+    # ---- special values
 
-    def _infinities(self, subject: Subject) -> list[InputSet]:
+    def _specials(self, subject: Subject) -> list[InputSet]:
         """One of them all: where every result depends on every input, more than one leaves nothing
         but NaNs."""
-        every = input_sets.of_one_infinity(self.trial(0).session.capture, subject)
-        chosen = list(itertools.islice(every, MAX_COLUMNS))
+        every = input_sets.of_one_alone(self.trial(0).session.capture, subject)
+        chosen = list(itertools.islice(every, MOST_SPECIALS))
         return [s for s in chosen if self._stands(subject, s, brisk=True) is None]
+
+    # ---- everything at once
+
+    def _mixes(self, subject: Subject) -> list[InputSet]:
+        """What is wrong only where two things meet is met by chance."""
+        every = mixes(self.trial(0).session.capture, subject, self.stood, self.alone)
+        return [s for s in every if self._stands(subject, s, brisk=True) is None]
 
     # ---- sizes
 
@@ -410,10 +434,13 @@ class _Maker:
         whole = [s for s in subject.layout.scalars if not s.type.floating]
         for number, scalar in enumerate(whole[:MOST_SCALARS]):
             choices = input_sets.integer_arguments(self.trial(0).session.capture, scalar)
+            unlike = input_sets.unlike_arguments(scalar)
+            choices |= unlike
             most = len(choices) if number < MAX_SCALARS else FEW_CHOICES
             for name, choice in itertools.islice(choices.items(), most):
                 inputs = self._of_size(subject, "sizes", [choice])
-                if self._stands(subject, inputs) is None:
+                if self._stands(subject, inputs, brisk=name in unlike) is None:
+                    self.stood.append(choice)
                     options.setdefault(name, []).append(choice)
                     one = f"{name}, argument at {choice[0]}"
                     alone.setdefault(choice[0], replace(inputs, name=one))
@@ -437,6 +464,12 @@ class _Maker:
             for s in found
             for draw in (draws.MANY_SPECIAL, draws.EXTREMES)
             if s.name.partition(",")[0] in draws.ALONE and s.floats is not None
+        ]
+        strange += [
+            replace(ends, name=f"{s.name}, {ends.name}", arguments=s.arguments, less=True)
+            for s in found
+            for ends in input_sets.of_ends(subject)
+            if s.name.partition(",")[0] in draws.ALONE
         ]
         return [*found, *(s for s in strange if self._stands(subject, s, brisk=True) is None)]
 
@@ -470,7 +503,7 @@ class _Maker:
             good.append(seed)
             # Drawn integers and other sizes may lead workgroups to each other's places.
             own = plan.ordered[1:]
-            risky = [s for s in sets if s in own or (s.drawn and (s.integers or s.sizes))]
+            risky = [s for s in sets if s in own or (s.drawn and (s.integers or s.less))]
             for inputs in risky if seed == good[0] else own:
                 if inputs.name not in self.left_out and (
                     why := self._differs_in_order(seed, subject, inputs)
@@ -488,7 +521,7 @@ class _Maker:
             return None
         if not plan.interleavings:
             return ORDER
-        drawn = [s for s in plan.sets if s.drawn]
+        drawn = [s for s in plan.sets if s.drawn and self.left[s.name].changed_bytes]
         layout = plan.subject.layout
         inputs = [b for b in layout.buffers if b.address not in plan.subject.outputs and b.leaves]
         if not drawn and (inputs or layout.scalars):
@@ -500,3 +533,11 @@ class _Maker:
                 "what it writes depends on nothing that could be changed: any constant would pass"
             )
         return None
+
+
+def _alone(buffer: Buffer, place: Place, mode: draws.Mode, padded: bool = False) -> InputSet:
+    """One column of integers changed, all others as captured."""
+    name = f"{buffer.name} at {place[1]} {mode}{', some of them none' * padded}, alone"
+    none = frozenset({place} if padded else ())
+    only = ((place, mode),)
+    return InputSet(name, None, True, POISON, less=True, modes=only, padded=none)
