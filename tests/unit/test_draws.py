@@ -228,6 +228,14 @@ def test_small_integers_at_their_ends_are_nothing_else() -> None:
     assert set(found.tolist()) == {-128, 127}
 
 
+def test_other_negatives_leave_the_rest_alone() -> None:
+    old = np.array([-1, 5, -1, 0, 7, -1, -1, -1, -1], "<i4")
+    found = draws.drawn_integers(RNG(0), old.view(np.uint8), "other negatives", TYPES["i32"], False)
+    new = found.view("<i4")
+    assert (new[old >= 0] == old[old >= 0]).all()
+    assert (new[old < 0] < 0).all() and len(set(new[old < 0].tolist())) > 1
+
+
 @given(st.integers(1, 40), st.integers(40, 400), st.integers(0, 99))
 def test_pieces_of_another_column_are_at_both_ends_and_nearly_in_between(
     short: int, long: int, seed: int

@@ -18,7 +18,9 @@ from rocm_perf_lab.replay.compare import Bytes, ElementType, values
 
 Numbers = npt.NDArray[np.float64]
 Rng = np.random.Generator
-Mode = Literal["any", "fourfold", "wider", "drawn", "ascending", "shuffled", "kept", "ends"]
+Mode = Literal[
+    "any", "fourfold", "wider", "drawn", "ascending", "shuffled", "kept", "ends", "other negatives"
+]
 BOLD: tuple[Mode, ...] = ("any", "fourfold", "wider")  # beyond what the program used
 KEPT: Mode = "kept"
 IN_ORDER: tuple[Mode, ...] = ("ascending", "shuffled")  # of all elements together
@@ -305,6 +307,10 @@ def modes(
     return ("drawn", "shuffled") if boolean else (*BOLD, "drawn", "shuffled")
 
 
+def has_negatives(data: Bytes, kind: ElementType) -> bool:
+    return bool((values(data, kind) < 0).any())
+
+
 def drawn_integers(
     rng: Rng,
     data: Bytes,
@@ -330,6 +336,10 @@ def drawn_integers(
     if mode == "ends":
         both = np.array([np.iinfo(native).min, np.iinfo(native).max], dtype=native)
         return rng.choice(both, len(captured)).astype(captured.dtype).view(np.uint8)
+    if mode == "other negatives":
+        below = np.array([*_none(native), low - 1 if low > np.iinfo(native).min else low])
+        chosen = rng.choice(below.astype(native), len(captured))
+        return np.where(captured < 0, chosen, captured).astype(captured.dtype).view(np.uint8)
     new = rng.integers(low, high, len(captured), dtype=native, endpoint=True)
     ends = (low, high)
     if mode in BOLD:
@@ -456,12 +466,15 @@ def larger(value: int, most: int, workgroup: int, size: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(v for v in wanted if value > 1 and v < limit))
 
 
+BELOW = "below nought"
+
+
 def unlike(value: int, size: int, signed: bool) -> dict[str, int]:
     """What is no size of the kind the program used, by the names of the sets: below nought, where
     the type goes there, and beyond what half of it holds."""
     bits = 8 * size
     half = 1 << bits // 2
-    below = {"below nought": -value, "minus one": -1, "below nought by one": -value - 1}
+    below = {BELOW: -value, "minus one": -1, "below nought by one": -value - 1}
     beyond = {
         "beyond half of its bits": value + half,
         "at half of its bits": half - 1 - value % 4,

@@ -40,6 +40,7 @@ ANOTHER_SEED = "another seed"
 MAX_CHANGED_BYTES = 1 << 30  # of one set; larger buffers keep their captured values
 _FILLS = 64  # stretches of a buffer that are poisoned one by one
 _SMALL = 2  # bytes
+_FEW, _FEW_STARTS, _LEAST_START = 64, 4, 4  # a small number; arguments; bytes
 _NOUGHT = 128  # as an operand of an instruction
 
 _ALONE_BESIDE = (
@@ -277,6 +278,20 @@ def unlike_arguments(scalar: Argument) -> dict[str, tuple[int, bytes]]:
         return {}
     others = draws.unlike(int(scalar.value), scalar.type.size, _signed(scalar))
     return {name: _argument(scalar, value) for name, value in others.items()}
+
+
+def starts(subject: Subject) -> list[tuple[int, bytes]]:
+    """Arguments that may say where to begin, as places well within what is read."""
+    whole = [s for s in subject.layout.scalars if not s.type.floating and 0 <= s.value < _FEW]
+    small = sorted(whole, key=lambda s: s.value)
+    most = max((b.count for b in subject.layout.buffers if b.const), default=0)
+    places = [p for share in (2, 4, 3) if (p := most * share // 4 - 1) > 0]
+    return [
+        _argument(s, place)
+        for s in small[:_FEW_STARTS]
+        for place in places
+        if s.type.size >= _LEAST_START and not s.boolean
+    ]
 
 
 def integer_arguments(capture: Capture, scalar: Argument) -> dict[str, tuple[int, bytes]]:

@@ -269,6 +269,8 @@ class _Maker:
                     break
                 if why == NEXT_TO_NOTHING:  # and so must every build
                     self.alone.append(_alone(buffer, place, mode))
+            if bold and draws.has_negatives(data, leaf.type):  # which may all mean none
+                self.alone.append(_alone(buffer, place, "other negatives"))
             mode = found[place]
             if bold and mode in ("fourfold", "wider", "drawn") and not leaf.boolean:
                 alone = replace(subject, modes={place: mode}, padded=frozenset({place}))
@@ -431,6 +433,7 @@ class _Maker:
         each alone by what it stands, or those that are equal could stand for one another."""
         options: dict[str, list[tuple[int, bytes]]] = {}
         alone: dict[int, InputSet] = {}
+        backwards: list[tuple[int, bytes]] = []
         whole = [s for s in subject.layout.scalars if not s.type.floating]
         for number, scalar in enumerate(whole[:MOST_SCALARS]):
             choices = input_sets.integer_arguments(self.trial(0).session.capture, scalar)
@@ -444,6 +447,8 @@ class _Maker:
                     options.setdefault(name, []).append(choice)
                     one = f"{name}, argument at {choice[0]}"
                     alone.setdefault(choice[0], replace(inputs, name=one))
+                elif name == draws.BELOW:
+                    backwards.append(choice)
         found: list[InputSet] = []
         for name, together in options.items():
             inputs = self._of_size(subject, name, together)
@@ -456,6 +461,7 @@ class _Maker:
                     self._of_size(subject, f"{name}, argument at {at}", [(at, data)])
                     for at, data in together[:MOST_ALONE]
                 ]
+        found += self._backwards(subject, backwards)
         told = {each.arguments for each in found}
         found += [each for each in alone.values() if each.arguments not in told]
         # Where there are one or three only, their kind is all that matters.
@@ -472,6 +478,21 @@ class _Maker:
             if s.name.partition(",")[0] in draws.ALONE
         ]
         return [*found, *(s for s in strange if self._stands(subject, s, brisk=True) is None)]
+
+    def _backwards(
+        self, subject: Subject, below: Sequence[tuple[int, bytes]]
+    ) -> Iterator[InputSet]:
+        """A distance below nought leads out of memory, unless another argument says to begin
+        farther on."""
+        capture = self.trial(0).session.capture
+        starts = input_sets.starts(subject)
+        for choice in below[:MOST_ALONE]:
+            for start in (s for s in starts if s[0] != choice[0]):
+                name = f"{draws.BELOW}, argument at {choice[0]}, begun farther on"
+                inputs = input_sets.of_size(capture, subject, name, [choice, start])
+                if self._stands(subject, inputs, brisk=True) is None:
+                    yield inputs
+                    break
 
     def _of_size(
         self,
