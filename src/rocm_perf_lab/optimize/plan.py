@@ -423,7 +423,7 @@ class _Maker:
 
     def _mixes(self, subject: Subject) -> list[InputSet]:
         """What is wrong only where two things meet is met by chance."""
-        every = mixes(self.trial(0).session.capture, subject, self.stood, self.alone)
+        every = [*mixes(self.trial(0).session.capture, subject, self.stood, self.alone)]
         return [s for s in every if self._stands(subject, s, brisk=True) is None]
 
     # ---- sizes
@@ -461,7 +461,7 @@ class _Maker:
                     self._of_size(subject, f"{name}, argument at {at}", [(at, data)])
                     for at, data in together[:MOST_ALONE]
                 ]
-        found += self._backwards(subject, backwards)
+        found += list(self._backwards(subject, backwards))
         told = {each.arguments for each in found}
         found += [each for each in alone.values() if each.arguments not in told]
         # Where there are one or three only, their kind is all that matters.
@@ -484,12 +484,11 @@ class _Maker:
     ) -> Iterator[InputSet]:
         """A distance below nought leads out of memory, unless another argument says to begin
         farther on."""
-        capture = self.trial(0).session.capture
         starts = input_sets.starts(subject)
         for choice in below[:MOST_ALONE]:
             for start in (s for s in starts if s[0] != choice[0]):
                 name = f"{draws.BELOW}, argument at {choice[0]}, begun farther on"
-                inputs = input_sets.of_size(capture, subject, name, [choice, start])
+                inputs = self._of_size(subject, name, [choice, start])
                 if self._stands(subject, inputs, brisk=True) is None:
                     yield inputs
                     break
