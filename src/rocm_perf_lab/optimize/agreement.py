@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rocm_perf_lab.optimize.draws import COARSE, ONE_VALUE
+from rocm_perf_lab.optimize.draws import COARSE, EXTREMES, ONE_VALUE
 from rocm_perf_lab.optimize.input_sets import InputSet, Nudge, Subject, changes, float_types
 from rocm_perf_lab.optimize.judge import FARTHER, Doubt, Wrong, aligned, judge
 from rocm_perf_lab.replay.compare import ElementType
@@ -63,7 +63,8 @@ def settled(
 ) -> SetResult:
     """Whether what was seen is right after all. Leaves the set entered, with its reference.
     `original`: what was seen here is the original's, and what was expected is from elsewhere."""
-    wrong, doubts = judge(subject, seen, near=inputs.stale == "near")
+    near, extreme = inputs.stale == "near", inputs.floats == EXTREMES
+    wrong, doubts = judge(subject, seen, near, extreme)
     if original:
         doubts = [replace(d, base=d.got) for d in doubts]
     if wrong:

@@ -24,7 +24,8 @@ Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 # Steps an element may be off by in any case: a reciprocal for a division, a fused multiply-add.
-_STEPS = {"f64": 16, "f32": 16, "f16": 4, "bf16": 2}
+# Long sums of equal terms err one way by more: in double precision that is still next to nothing.
+_STEPS = {"f64": 64, "f32": 16, "f16": 4, "bf16": 2}
 # Times what a nudge of the inputs was seen to do: the least of few draws is no bound.
 AMPLIFIED = 32.0
 # Of a type's tolerance, where all inputs are one value: a sum then errs by the same part of a step
@@ -155,10 +156,11 @@ def aligned(subject: Subject, spans: Iterable[tuple[int, int]]) -> list[tuple[in
 
 
 def judge(
-    subject: Subject, seen: Sequence[Seen], near: bool = False
+    subject: Subject, seen: Sequence[Seen], near: bool = False, extreme: bool = False
 ) -> tuple[list[Wrong], list[Doubt]]:
     """What is certainly wrong, and what rounding may account for. `seen`: whole elements. `near`:
-    what was there is so close that rounding may lead to some of it."""
+    what was there is so close that rounding may lead to some of it. `extreme`: inputs are so large
+    that a product of two overflows."""
     wrong: list[Wrong] = []
     doubts: list[Doubt] = []
     for each in seen:
@@ -170,7 +172,7 @@ def judge(
         for leaf in (leaf for leaf in buffer.leaves if leaf.type.floating):
             cells = _cells(leaf, step, whole)
             differing[cells] = False
-            found, doubt = _column(buffer, leaf, each, cells, sure, near)
+            found, doubt = _column(buffer, leaf, each, cells, sure, near, extreme)
             if (buffer.address, leaf.offset) in subject.moved:
                 found, doubt = [*found, *(d.wrong("are not the numbers moved") for d in doubt)], []
             wrong += found
@@ -199,7 +201,13 @@ def _sure(buffer: Buffer, spans: Spans, seen: Seen) -> Mask:
 
 
 def _column(
-    buffer: Buffer, leaf: Leaf, seen: Seen, cells: npt.NDArray[np.int64], sure: Mask, near: bool
+    buffer: Buffer,
+    leaf: Leaf,
+    seen: Seen,
+    cells: npt.NDArray[np.int64],
+    sure: Mask,
+    near: bool,
+    extreme: bool,
 ) -> tuple[list[Wrong], list[Doubt]]:
     kind = leaf.type
     expected, got, initial = (side[cells] for side in (seen.expected, seen.got, seen.initial))
@@ -210,6 +218,10 @@ def _column(
     wanted, found = all_wanted[rows], _numbers(got[rows], kind)
     with np.errstate(invalid="ignore"):
         same = (wanted == found) | (np.isnan(wanted) & np.isnan(found))
+    if extreme:
+        # Nought is what is left of something finite over an infinity: the original overflowed on
+        # the way, and another order of the same factors is infinite or no number.
+        same |= (wanted == 0) & ~np.isfinite(found)
     certain = sure[cells[rows]].any(axis=1)
     # What is changed in place may end as it began: a NaN, of which another NaN is made.
     # And a nought is no sign of memory that was not written: it is a likely result.

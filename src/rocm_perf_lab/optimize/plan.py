@@ -156,6 +156,8 @@ class _Maker:
             part = [s for s in every if s.share < 1]
             turning = [s for s in every[BRIEF:] if s.name in TURNING]
             sets = [*self._usable(subject, [*every[:BRIEF], *part[:1], *turning])]
+            sets += self._other_integers(subject)
+            sets += self._mixes(subject)
         else:
             sets = [*self._usable(subject, every)]
             sets += self._grids(subject)
