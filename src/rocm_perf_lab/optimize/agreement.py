@@ -81,7 +81,7 @@ def _unaccounted(
     that is little, a few times more: chance made some elements move too little."""
     kinds = float_types(session.capture, subject)
     total = sum(len(d.at) for d in doubts)
-    equal = inputs.floats == ONE_VALUE
+    equal = ONE_VALUE in inputs.draws
     left = _beyond(doubts, bool(kinds), equal)
     if not left or not kinds:
         return left
@@ -92,7 +92,7 @@ def _unaccounted(
             left = _nudged(session, subject, inputs, left, nudge)
         # Coarse values are where something is rounded or compared, and their sums are exact: what
         # jumps there, jumps there in every right build.
-        if inputs.floats == COARSE and (jumped := _jumped(session, subject, inputs, left, kinds)):
+        if COARSE in inputs.draws and (jumped := _jumped(session, subject, inputs, left, kinds)):
             left = jumped
             break
         left = _beyond(left, nudged=True, equal=equal)

@@ -7,7 +7,7 @@ stands it (`modes`, the boldest first); offsets still ascend between the same en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -45,6 +45,7 @@ _LARGE_FROM, _MOST_LARGE = {4: 1 << 24, 8: 1 << 53}, 30
 _MOST_RUNS = 4096
 _UNEVEN = 6
 _PIECE, _MOST_PIECES = 64, 256  # elements, and how many of them
+_FEW_NAMED = 6  # numbers that the code names, in one column
 _QUIET = 2.0**-10  # of what is not at an edge
 
 
@@ -391,6 +392,57 @@ def with_pieces(
     return found
 
 
+def with_named(
+    rng: Rng, new: Bytes, captured: Bytes, mode: Mode, kind: ElementType, named: Sequence[int]
+) -> Bytes:
+    """Numbers that the code names, in half the places: all of them, or a few that so meet one
+    another. As far as the mode goes."""
+    if mode == KEPT or mode in IN_ORDER or not len(new):
+        return new
+    numbers, had = values(new, kind).copy(), values(captured, kind)
+    ends = int(had.min()), int(had.max())
+    if mode in BOLD:
+        ends = _beyond(*ends, "any" if mode == "any" else mode, numbers.dtype.newbyteorder("="))
+        if kept_small(kind) and mode == "any":
+            ends = int(np.iinfo(numbers.dtype).min) // 2, int(np.iinfo(numbers.dtype).max) // 2
+    bits = 8 * kind.size
+    signed = kind.name.startswith("i")
+    fitting = {_wrapped(v, bits, signed) if bits < 32 else v for v in named}
+    if not signed:
+        fitting |= {v + (1 << bits) for v in fitting if v < 0}
+    chosen = sorted(v for v in fitting if ends[0] <= v <= ends[1])
+    if not chosen:
+        return new
+    few = int(rng.integers(2, _FEW_NAMED + 1)) if rng.random() < 0.5 else len(chosen)
+    some = rng.permutation(np.array(chosen, dtype=numbers.dtype.newbyteorder("=")))[:few]
+    places = np.flatnonzero(rng.random(len(numbers)) < 0.5)
+    numbers[places] = rng.choice(some, len(places))
+    # Between two of them may be a range that nothing else reaches.
+    between = places[: len(places) // 4]
+    low, high = min(some), max(some)
+    numbers[between] = rng.integers(low, high, len(between), dtype=some.dtype, endpoint=True)
+    found: Bytes = numbers.view(np.uint8)
+    return found
+
+
+def with_named_floats(rng: Rng, new: Bytes, kind: ElementType, named: Sequence[float]) -> Bytes:
+    """Likewise in a quarter of the places, and the numbers next to them."""
+    if not named or not len(new):
+        return new
+    numbers = values(new, kind).astype(np.float64)
+    few = int(rng.integers(2, _FEW_NAMED + 1)) if rng.random() < 0.5 else len(named)
+    some = rng.permutation(np.array(named, np.float64))[:few]
+    places = np.flatnonzero(rng.random(len(numbers)) < 0.25)
+    steps = rng.integers(-1, 2, len(places)) * STEP[kind.name]
+    numbers[places] = rng.choice(some, len(places)) * (1 + steps)
+    return encode(numbers, kind)
+
+
+def _wrapped(value: int, bits: int, signed: bool) -> int:
+    word = value & ((1 << bits) - 1)
+    return word - (1 << bits) if signed and word >> (bits - 1) else word
+
+
 def kept_small(kind: ElementType) -> bool:
     """Whether `any` of this type is not all that it holds."""
     return kind.name.startswith("i") and kind.size in _FEW
@@ -493,7 +545,8 @@ def _divided_alike(value: int) -> int:
 
 _FEW_KINDS = 16  # a number below this may say which of several
 _TURNED = range(2, 8)  # of such a number, or of several that are yes or no
-ALONE = {"sizes of nought": 0, "sizes of one": 1, "sizes of three": 3}  # also of one argument alone
+# Also of one argument alone.
+ALONE = {"sizes of nought": 0, "sizes of one": 1, "sizes of two": 2, "sizes of three": 3}
 
 
 def smaller(value: int, workgroup: int) -> dict[str, int]:

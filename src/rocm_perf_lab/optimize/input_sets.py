@@ -26,6 +26,7 @@ from rocm_perf_lab.optimize.layout import (
     looks_like,
     put_column,
 )
+from rocm_perf_lab.optimize.named import Named
 from rocm_perf_lab.replay.compare import TYPES, Bytes, ElementType
 from rocm_perf_lab.replay.format import Capture
 from rocm_perf_lab.replay.session import Fill, Replace
@@ -41,12 +42,15 @@ MAX_CHANGED_BYTES = 1 << 30  # of one set; larger buffers keep their captured va
 _FILLS = 64  # stretches of a buffer that are poisoned one by one
 _SMALL = 2  # bytes
 _FEW, _FEW_STARTS, _LEAST_START = 64, 4, 4  # a small number; arguments; bytes
+_TRIED = 3  # sizes so small are sets of their own
 _NOUGHT = 128  # as an operand of an instruction
 
 _ALONE_BESIDE = (
     *((draw, ANOTHER_SEED) for draw in draws.ALONE_IN_ONE),
     (next(iter(draws.ALONE_IN_ONE)), draws.ZEROS_AND_ONES),
 )
+
+NO_NAMES = Named()
 
 Change = Replace | Fill
 Spans = tuple[tuple[int, int], ...]  # (offset, size)
@@ -69,8 +73,12 @@ class Subject:
     @property
     def strides(self) -> tuple[int, ...]:
         """Sizes that the launch names: its own, and whole numbers among its arguments."""
-        scalars = [int(s.value) for s in self.layout.scalars if not s.type.floating]
-        return (*self.layout.work_items, *scalars)
+        return (*self.layout.work_items, *self.whole)
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """Whole numbers among the arguments."""
+        return tuple(int(s.value) for s in self.layout.scalars if not s.type.floating)
 
     @property
     def scalars(self) -> tuple[float, ...]:
@@ -96,6 +104,7 @@ class InputSet:
     apart: tuple[tuple[Place, str], ...] = ()  # columns whose floats are drawn in another way
     modes: tuple[tuple[Place, draws.Mode], ...] | None = None  # of integers; None: as found out
     padded: frozenset[Place] | None = None  # of these; None: as found out
+    named: Named = NO_NAMES  # numbers that the code names, strewn in
     pieces: bool = False  # stretches of columns of integers are copied into one another
 
     @property
@@ -171,6 +180,7 @@ def _drawn(
     # The same for the same capture; nobody who writes a proposal knows it.
     salt = zlib.crc32(capture.manifest.model_dump_json().encode())
     touched = False
+    known = (*_given(subject, inputs), *subject.strides)
     modes = subject.modes if inputs.modes is None else dict(inputs.modes)
     padded = subject.padded if inputs.padded is None else inputs.padded
     for leaf in buffer.leaves:
@@ -181,23 +191,25 @@ def _drawn(
         floating = leaf.type.floating and looks_like(old, leaf.type)
         new, mode = old, draws.KEPT
         if floating and inputs.floats is not None:
-            where = draws.Place(leaf.type, subject.strides, subject.scalars)
+            where = draws.Place(leaf.type, known, subject.scalars)
             draw = dict(inputs.apart).get((buffer.address, leaf.offset), inputs.floats)
             new = draws.drawn_floats(rng, old, draw, where)
+            new = draws.with_named_floats(rng, new, leaf.type, inputs.named.floats)
         elif not floating and inputs.integers:
             at = (buffer.address, leaf.offset)
             mode = modes.get(at, "kept")
             if inputs.share < 1 and mode in draws.IN_ORDER:
                 continue  # some of an order are none
             kind = as_integer(leaf).type
-            new = draws.drawn_integers(
-                rng, old, mode, kind, leaf.boolean, subject.strides, at in padded
-            )
+            new = draws.drawn_integers(rng, old, mode, kind, leaf.boolean, known, at in padded)
+            if inputs.named.integers and not leaf.boolean:
+                integers = (*inputs.named.integers, *_given(subject, inputs), *subject.whole)
+                new = draws.with_named(rng, new, old, mode, kind, integers)
             if inputs.large and mode == "any":
                 new = draws.with_large(rng, new, kind)
-        elif not floating and inputs.pieces:
-            for other in _shorter(capture, subject, buffer, leaf):
-                new = draws.with_pieces(rng, new, other, leaf.type, subject.strides)
+        if not floating and inputs.pieces:
+            for other in _shorter(capture, subject, buffer, leaf, inputs):
+                new = draws.with_pieces(rng, new, other, leaf.type, known)
         if new is not old and inputs.runs and (floating or mode not in draws.IN_ORDER):
             nought = floating or mode in draws.BOLD
             new = draws.in_runs(rng, new, leaf.type.size, 2 * max(subject.strides), nought)
@@ -212,15 +224,28 @@ def _drawn(
     return data if touched else None
 
 
-def _shorter(capture: Capture, subject: Subject, buffer: Buffer, leaf: Leaf) -> Iterator[Bytes]:
-    """Columns of the same integers with fewer elements, or as many and before it; none where the
-    column is one that stays."""
+def _given(subject: Subject, inputs: InputSet) -> tuple[int, ...]:
+    """Whole numbers that the set passes in place of the captured ones."""
+    kinds = {s.offset: s for s in subject.layout.scalars if not s.type.floating}
+    return tuple(
+        int.from_bytes(data, "little", signed=_signed(kinds[at]))
+        for at, data in inputs.arguments
+        if at in kinds
+    )
+
+
+def _shorter(
+    capture: Capture, subject: Subject, buffer: Buffer, leaf: Leaf, inputs: InputSet
+) -> Iterator[Bytes]:
+    """Columns of the same integers with fewer elements, or as many and before it, as the set has
+    them; none where the column is one that stays."""
     if subject.modes.get((buffer.address, leaf.offset), "kept") in ("kept", "ascending"):
         return
     for other, its, data in integer_columns(capture, subject):
         earlier = (other.count, other.address) < (buffer.count, buffer.address)
         if its.type == as_integer(leaf).type and earlier and len(data):
-            yield data
+            drawn = _drawn(capture, subject, other, inputs, None)
+            yield data if drawn is None else column(drawn, other, its)
 
 
 def as_integer(leaf: Leaf) -> Leaf:
@@ -292,6 +317,16 @@ def starts(subject: Subject) -> list[tuple[int, bytes]]:
         for place in places
         if s.type.size >= _LEAST_START and not s.boolean
     ]
+
+
+def named_arguments(scalar: Argument, names: Sequence[int]) -> list[tuple[int, bytes]]:
+    """A whole number among the arguments, by what the code names."""
+    if scalar.boolean:
+        return []
+    bits, signed = 8 * scalar.type.size, _signed(scalar)
+    least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+    fitting = [v for v in names if least <= v <= most and v != scalar.value and abs(v) > _TRIED]
+    return [_argument(scalar, v) for v in fitting]
 
 
 def integer_arguments(capture: Capture, scalar: Argument) -> dict[str, tuple[int, bytes]]:
@@ -433,8 +468,9 @@ def of_pieces(capture: Capture, subject: Subject) -> Iterator[InputSet]:
     """Where there are two columns of the same integers."""
     kinds = [leaf.type for _, leaf, _ in integer_columns(capture, subject)]
     if len(set(kinds)) < len(kinds):
-        name = "integers with pieces of one another"
-        yield InputSet(name, None, False, POISON, less=True, pieces=True)
+        for drawn in (False, True):
+            name = f"{'drawn ' * drawn}integers with pieces of one another"
+            yield InputSet(name, None, drawn, POISON, less=True, pieces=True)
 
 
 def of_pointers(capture: Capture, subject: Subject) -> Iterator[InputSet]:
@@ -492,6 +528,7 @@ def of_size(
     name: str,
     chosen: Sequence[tuple[int, bytes]],
     draw: str = ANOTHER_SEED,
+    integers: bool = False,
 ) -> InputSet:
     floats = draw if float_types(capture, subject) else None
-    return InputSet(name, floats, False, POISON, GUARD, tuple(chosen), less=True)
+    return InputSet(name, floats, integers, POISON, GUARD, tuple(chosen), less=True)

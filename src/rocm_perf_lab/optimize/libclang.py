@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import enum
 import functools
 import os
 import re
@@ -52,6 +53,7 @@ def bindings() -> Any:
         beside = next(_beside_compiler(), None)
         if beside is not None:
             cindex.Config.set_library_file(str(beside))
+    _name_kinds(cindex)
     try:
         cindex.Index.create()
     except cindex.LibclangError as error:
@@ -59,6 +61,22 @@ def bindings() -> Any:
             error
         )
     return cindex
+
+
+# Kinds of types that the library's bindings do not know yet.
+_TYPES = {32: "FLOAT16", 39: "BFLOAT16"}
+_MOST_KINDS = 800
+
+
+def _name_kinds(cindex: Any) -> None:
+    """What the library knows and its bindings do not is a kind like others: they would raise an
+    error at the first number of half precision."""
+    for kinds, names in ((cindex.TypeKind, _TYPES), (cindex.CursorKind, {})):
+        if issubclass(kinds, enum.Enum):  # those of newer libraries, which know these
+            continue
+        for number in range(_MOST_KINDS):
+            if number >= len(kinds._kinds) or kinds._kinds[number] is None:
+                setattr(kinds, names.get(number, f"KIND_{number}"), kinds(number))
 
 
 def _beside_compiler() -> Iterator[Path]:

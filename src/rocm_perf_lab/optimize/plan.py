@@ -7,6 +7,7 @@ the plan says so and the kernel is left alone: nothing checked is not a pass.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,6 +19,7 @@ from rocm_perf_lab.optimize import draws, input_sets, moved
 from rocm_perf_lab.optimize.agreement import agreement, enter, settled
 from rocm_perf_lab.optimize.input_sets import (
     CAPTURED,
+    NO_NAMES,
     POISON,
     InputSet,
     Most,
@@ -33,7 +35,8 @@ from rocm_perf_lab.optimize.layout import (
     no_debug,
     read_layout,
 )
-from rocm_perf_lab.optimize.mixes import mixes
+from rocm_perf_lab.optimize.mixes import MIXES, NAMED_MIXES, mixes, pairs
+from rocm_perf_lab.optimize.named import Named, named
 from rocm_perf_lab.optimize.outcome import Left, against, read_left
 from rocm_perf_lab.optimize.trial import OpenSession, Trial
 from rocm_perf_lab.optimize.written import find_written
@@ -44,6 +47,10 @@ LEAST_FURTHER_SETS = 3
 MAX_COLUMNS, MAX_SCALARS = 16, 16  # tried one by one
 MOST_SCALARS, FEW_CHOICES = 256, 2  # those beyond, by fewer values
 MOST_SPECIALS = 40  # sets of one special value alone
+MOST_NAMED, FEW_NAMED = 8, 2  # numbers that code names, of one argument
+PROPOSED = "named by the proposal"
+FEW_SIZES, FEW_LARGER = 4, 8
+MOST_PAIRS, FEW_PAIRS = 128, 24
 MOST_ALONE = 6  # of them, those that are next to nothing by themselves
 # Sets of a launch beside the main one: as captured, poisoned, one other; one of captured values and
 # others, where there is one; and those on which its own arguments may decide.
@@ -80,6 +87,10 @@ class Plan:
     subject: Subject = NO_SUBJECT
     interleavings: tuple[int, ...] = ()
     remarks: tuple[str, ...] = ()
+    symbol: str = ""
+    names: Named = NO_NAMES  # what the original's code names
+    stood: tuple[tuple[int, bytes], ...] = ()  # arguments, each alone
+    brief: bool = False
 
     @property
     def ordered(self) -> tuple[InputSet, ...]:
@@ -112,6 +123,15 @@ def make_plan(
         return maker.plan(brief, orders)
 
 
+def further_sets(open_session: OpenSession, plan: Plan, names: Named) -> list[InputSet]:
+    """Sets with numbers that a proposal names and the original does not, as far as the original
+    stands them: a special case of its own begins there."""
+    with ExitStack() as stack:
+        maker = _Maker(open_session, stack, no_debug, plan.run_s)
+        maker.stood = [*plan.stood]
+        return maker.named_sets(plan.subject, names, plan.brief, PROPOSED)
+
+
 def make_larger_plan(open_session: OpenSession, most: Most, debug: Debug = no_debug) -> Plan:
     """On a capture with room for more (optimize/grown.py): sizes that the program did not use."""
     with ExitStack() as stack:
@@ -129,6 +149,14 @@ class _Maker:
     left_out: dict[str, str] = field(default_factory=dict)
     alone: list[InputSet] = field(default_factory=list)  # of one column that nothing stands beside
     stood: list[tuple[int, bytes]] = field(default_factory=list)  # arguments, each alone
+
+    @property
+    def symbol(self) -> str:
+        return self.trial(0).session.capture.dispatch.kernel.symbol
+
+    @functools.cached_property
+    def names(self) -> Named:
+        return named(self.trial(0).session.capture.kernel_hsaco(), self.symbol)
 
     def trial(self, seed: int) -> Trial:
         if seed not in self.trials:
@@ -150,14 +178,16 @@ class _Maker:
         subject = replace(subject, written=written.spans, outputs=written.outputs)
         orders: tuple[int, ...] = ()
         remarks: tuple[str, ...] = ()
-        subject = self._tamed(self._with_modes(subject, bold=not brief))
+        subject = self._tamed(self._with_modes(subject))
         every = self._sets(subject)
         if brief:
             part = [s for s in every if s.share < 1]
             turning = [s for s in every[BRIEF:] if s.name in TURNING]
             sets = [*self._usable(subject, [*every[:BRIEF], *part[:1], *turning])]
             sets += self._other_integers(subject)
-            sets += self._mixes(subject)
+            self._find_few(subject)
+            sets += self._mixes(subject, brief)
+            sets += self.named_sets(subject, self.names, brief)
         else:
             sets = [*self._usable(subject, every)]
             sets += self._grids(subject)
@@ -166,6 +196,7 @@ class _Maker:
             sets += self._pointers(subject)
             sets += self._usable(subject, self._sizes(subject))
             sets += self._mixes(subject)
+            sets += self.named_sets(subject, self.names, brief)
             remarks = self._kept(subject)
         subject = self._with_stale(subject, sets)
         sets += [
@@ -178,7 +209,10 @@ class _Maker:
             remarks += differing
         sets = [s for s in sets if s.name not in self.left_out]
         names = tuple(b.name for b in subject.layout.buffers if b.address in subject.outputs)
-        found = Plan(tuple(sets), names, self.left_out, None, self.run_s, subject, orders, remarks)
+        found = Plan(
+            tuple(sets), names, self.left_out, None, self.run_s, subject, orders, remarks,
+            self.symbol, self.names, tuple(self.stood), brief,
+        )  # fmt: skip
         return replace(found, blocked=self._blocked(found, brief))
 
     # ---- one set
@@ -246,7 +280,7 @@ class _Maker:
 
     # ---- integers
 
-    def _with_modes(self, subject: Subject, bold: bool) -> Subject:
+    def _with_modes(self, subject: Subject) -> Subject:
         """For each column of integers the boldest change that the original stands alone."""
         found: dict[Place, draws.Mode] = {}
         padded: set[Place] = set()
@@ -262,8 +296,6 @@ class _Maker:
             place = (buffer.address, leaf.offset)
             found[place] = "kept"
             for mode in draws.modes(data, leaf.type, leaf.boolean, most):
-                if mode in draws.BOLD and not bold:
-                    continue
                 alone = replace(subject, modes={place: mode})
                 why = tried(alone, mode, mode in draws.BOLD)
                 if why is None:
@@ -271,10 +303,10 @@ class _Maker:
                     break
                 if why == NEXT_TO_NOTHING:  # and so must every build
                     self.alone.append(_alone(buffer, place, mode))
-            if bold and draws.has_negatives(data, leaf.type):  # which may all mean none
+            if draws.has_negatives(data, leaf.type):  # which may all mean none
                 self.alone.append(_alone(buffer, place, "other negatives"))
             mode = found[place]
-            if bold and mode in ("fourfold", "wider", "drawn") and not leaf.boolean:
+            if mode in ("fourfold", "wider", "drawn") and not leaf.boolean:
                 alone = replace(subject, modes={place: mode}, padded=frozenset({place}))
                 if tried(alone, f"{mode}, padded", brisk=True) is None:
                     padded.add(place)
@@ -314,7 +346,7 @@ class _Maker:
         self.run_s = first.run_s = ran.wall_s
         written = find_written(first, subject.layout.buffers)
         subject = replace(subject, written=written.spans, outputs=written.outputs)
-        subject = self._with_modes(subject, bold=True)
+        subject = self._with_modes(subject)
         good: list[tuple[int, bytes]] = []
         sets: list[InputSet] = []
         if any(mode in draws.BOLD for mode in subject.modes.values()):
@@ -326,20 +358,28 @@ class _Maker:
             for choice in input_sets.larger_arguments(capture, scalar, most):
                 if found := self._more(subject, most, f"argument at {choice[0]} larger", [choice]):
                     good.append(choice)
+                    self.stood.append(choice)
                     sets.append(found)
                     break
         if len(good) > 1 and (found := self._more(subject, most, "all sizes larger", good)):
             sets.append(found)
         blocked = None if sets else "no size among its arguments can be larger"
-        return Plan(tuple(sets), (), {}, blocked, self.run_s, subject)
+        if sets:
+            sets += self._mixed(subject, self.names, FEW_LARGER, "larger mix")
+        return Plan(
+            tuple(sets), (), {}, blocked, self.run_s, subject,
+            symbol=self.symbol, names=self.names, stood=tuple(self.stood), brief=True,
+        )  # fmt: skip
 
     def _more(
         self, subject: Subject, most: Most, name: str, chosen: Sequence[tuple[int, bytes]]
     ) -> InputSet | None:
         """With one workgroup more, or as many as before; None: the original does not stand it."""
-        inputs = replace(self._of_size(subject, name, chosen), poison=POISON)
+        drawn = replace(self._of_size(subject, name, chosen), integers=True)
+        usual = replace(drawn, name=f"{name}, integers as captured", integers=False)
         grid = input_sets.more_workgroups(self.trial(0).session.capture, most)
-        for each in (replace(inputs, grid=grid), inputs):
+        wide = [replace(each, grid=grid) for each in (drawn, usual)]
+        for each in (wide[0], drawn, wide[1], usual):
             if self._holds(subject, each) and self.left[each.name].changed_bytes:
                 return each
         return None
@@ -423,12 +463,51 @@ class _Maker:
 
     # ---- everything at once
 
-    def _mixes(self, subject: Subject) -> list[InputSet]:
+    def _mixes(self, subject: Subject, brief: bool = False) -> list[InputSet]:
         """What is wrong only where two things meet is met by chance."""
-        every = [*mixes(self.trial(0).session.capture, subject, self.stood, self.alone)]
-        return [s for s in every if self._stands(subject, s, brisk=True) is None]
+        most = FEW_PAIRS if brief else MOST_PAIRS
+        every = pairs(self.trial(0).session.capture, subject, self.stood, most)
+        stood = [s for s in [*every] if self._stands(subject, s, brisk=True) is None]
+        return [*stood, *self._mixed(subject, NO_NAMES, MIXES, "mix")]
+
+    def _mixed(self, subject: Subject, names: Named, count: int, title: str) -> list[InputSet]:
+        capture = self.trial(0).session.capture
+        every = [*mixes(capture, subject, self.stood, self.alone, names, count, title)]
+        stands = (s for s in every if self._stands(subject, s, brisk=True) is None)
+        return [*itertools.islice(stands, count)]
+
+    # ---- what code names
+
+    def named_sets(
+        self, subject: Subject, names: Named, brief: bool, title: str = "named"
+    ) -> list[InputSet]:
+        """Mixes with these numbers in every column, and each argument as one of them."""
+        if not names:
+            return []
+        found: list[InputSet] = []
+        for scalar in [s for s in subject.layout.scalars if not s.type.floating][:MAX_SCALARS]:
+            choices = input_sets.named_arguments(scalar, names.integers)
+            most = FEW_NAMED if brief else MOST_NAMED
+            for at, data in choices[:: -(-len(choices) // most) or 1]:
+                value = int.from_bytes(data, "little")
+                name = f"{title}, argument at {at}: {value}"
+                inputs = self._of_size(subject, name, [(at, data)])
+                if self._stands(subject, inputs, brisk=True) is None:
+                    found.append(inputs)
+                    self.stood.append((at, data))
+        count = NAMED_MIXES // (3 if brief else 1)
+        return [*found, *self._mixed(subject, names, count, title)]
 
     # ---- sizes
+
+    def _find_few(self, subject: Subject) -> None:
+        """A few of what each whole number among the arguments may be, for mixes."""
+        for scalar in [s for s in subject.layout.scalars if not s.type.floating][:MAX_SCALARS]:
+            choices = input_sets.integer_arguments(self.trial(0).session.capture, scalar)
+            for choice in [*choices.values()][:: -(-len(choices) // FEW_SIZES) or 1]:
+                inputs = self._of_size(subject, "sizes", [choice])
+                if self._stands(subject, inputs, brisk=True) is None:
+                    self.stood.append(choice)
 
     def _sizes(self, subject: Subject) -> list[InputSet]:
         """All whole numbers among the arguments smaller at once, one by one where that fails; and

@@ -8,13 +8,15 @@ in optimize/judge.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize.agreement import SetResult, agreement, enter
-from rocm_perf_lab.optimize.input_sets import Most
+from rocm_perf_lab.optimize.input_sets import InputSet, Most
 from rocm_perf_lab.optimize.layout import Debug, no_debug
-from rocm_perf_lab.optimize.plan import Plan, make_larger_plan, make_plan
+from rocm_perf_lab.optimize.named import named
+from rocm_perf_lab.optimize.plan import Plan, further_sets, make_larger_plan, make_plan
 from rocm_perf_lab.optimize.trial import OpenSession, limit_s
 from rocm_perf_lab.replay.session import ORIGINAL
 
@@ -54,31 +56,59 @@ def prepare_larger(open_session: OpenSession, most: Most, debug: Debug = no_debu
 
 
 def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:
-    """Compare a build with the original on every set of the plan; stops at the first difference."""
-    results: list[SetResult] = []
+    """Compare a build with the original on every set of the plan, and on those that the build's own
+    code suggests; stops at the first difference."""
     if plan.blocked:
         return CheckResult((SetResult("captured", False, plan.blocked),))
+    results: list[SetResult] = []
     for seed in (0, *plan.interleavings):
-        name = "load"
-        try:
-            with open_session(seed) as session:
-                candidate = session.load(image)
-                usual = session.timeout_s
-                for inputs in plan.sets if seed == 0 else plan.ordered:
-                    name = inputs.name + (f", interleaving {seed}" if seed else "")
-                    session.timeout_s = usual
-                    enter(session, plan.subject, inputs)
-                    session.keep_reference(ORIGINAL)
-                    session.timeout_s = limit_s(plan.run_s)
-                    for _ in range(1 if inputs.drawn or seed else REPEATS):
-                        found = agreement(session, plan.subject, inputs, candidate, name)
-                        if found.reason:
-                            return CheckResult((*results, found))
-                    results.append(found)
-        except PerfLabError as error:
-            failed = SetResult(name, False, f"it fails: {error.message}")
-            return CheckResult((*results, failed))
-    return CheckResult(tuple(results))
+        sets = plan.sets if seed == 0 else plan.ordered
+        results += _compared(open_session, plan, sets, image, seed)
+        if results and results[-1].reason:
+            return CheckResult(tuple(results))
+    try:
+        further = _of_its_own(open_session, plan, image)
+    except PerfLabError as error:
+        failed = SetResult("what its code names", False, f"cannot be tried: {error.message}")
+        return CheckResult((*results, failed))
+    return CheckResult((*results, *_compared(open_session, plan, further, image)))
+
+
+def _of_its_own(open_session: OpenSession, plan: Plan, image: bytes) -> list[InputSet]:
+    if not plan.names:
+        return []
+    own = named(image, plan.symbol).without(plan.names)
+    return further_sets(open_session, plan, own) if own else []
+
+
+def _compared(
+    open_session: OpenSession,
+    plan: Plan,
+    sets: Sequence[InputSet],
+    image: bytes,
+    seed: int = 0,
+) -> list[SetResult]:
+    """As far as the first that differs."""
+    results: list[SetResult] = []
+    name = "load"
+    try:
+        with open_session(seed) as session:
+            candidate = session.load(image)
+            usual = session.timeout_s
+            for inputs in sets:
+                name = inputs.name + (f", interleaving {seed}" if seed else "")
+                session.timeout_s = usual
+                enter(session, plan.subject, inputs)
+                session.keep_reference(ORIGINAL)
+                session.timeout_s = limit_s(plan.run_s)
+                for _ in range(1 if inputs.drawn or seed else REPEATS):
+                    found = agreement(session, plan.subject, inputs, candidate, name)
+                    if found.reason:
+                        return [*results, found]
+                results.append(found)
+    except PerfLabError as error:
+        results.append(SetResult(name, False, f"it fails: {error.message}"))
+    return results
 
 
 __all__ = ["CheckResult", "Plan", "SetResult", "check", "prepare", "prepare_larger"]

@@ -206,6 +206,8 @@ def _callable(target: Cursor) -> bool:
     # A builtin is declared where it is first used.
     if target.spelling.startswith("__builtin_") and target.spelling in CALLS:
         return True
+    if _copies_plain_data(target):
+        return True
     own = target.location.file is not None and not target.location.is_in_system_header
     if own:
         return False
@@ -218,6 +220,24 @@ def _callable(target: Cursor) -> bool:
     return target.spelling.startswith("operator") and any(
         name in target.type.spelling for name in VALUE_CLASSES
     )
+
+
+def _copies_plain_data(target: Cursor) -> bool:
+    """Whether it makes a structure of plain data, or copies one as `memcpy` would: nobody wrote
+    it."""
+    owner = target.semantic_parent
+    if owner is None or not owner.type.is_pod():
+        return False
+    if target.kind.name == "CONSTRUCTOR":
+        return bool(
+            target.is_copy_constructor()
+            or target.is_move_constructor()
+            or target.is_default_constructor()
+        )
+    given = [each.type.get_pointee().get_canonical() for each in target.get_arguments()]
+    return target.spelling == "operator=" and [
+        g.spelling.removeprefix("const ") for g in given
+    ] == [owner.type.get_canonical().spelling]
 
 
 def _is_global(target: Cursor) -> bool:

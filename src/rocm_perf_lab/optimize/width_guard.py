@@ -27,7 +27,7 @@ _CASTS = frozenset(
 _INTEGERS = frozenset(
     "CHAR_U UCHAR CHAR_S SCHAR USHORT SHORT UINT INT ULONG LONG ULONGLONG LONGLONG".split()
 )
-_FLOATS = frozenset("HALF FLOAT DOUBLE LONGDOUBLE FLOAT16".split())
+_FLOATS = frozenset("HALF FLOAT DOUBLE LONGDOUBLE FLOAT16 BFLOAT16".split())
 _WHERE = frozenset("blockIdx threadIdx blockDim gridDim".split())
 _TO_INTEGER = re.compile(r"__(float|double|half)2u?(int|ll|short)_\w+")
 _OPERATOR = re.compile(rb"[-+*/%&|^<>=!]+")
