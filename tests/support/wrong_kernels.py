@@ -13,6 +13,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+TABLES = ("programs.toml", "further.toml")
 COMPARING = {"result_check", "output_check"}
 BEFORE = {"static_guard", "promise_guard", "compile", "code_guard", "resource_guard"}
 # Who may refuse what the catalogue gives a stage.
@@ -35,8 +36,8 @@ class WrongKernel:
 def wrong_kernels() -> Mapping[str, list[WrongKernel]]:
     """By program."""
     found: dict[str, list[WrongKernel]] = {}
-    table = tomllib.loads(PROGRAMS.with_name("programs.toml").read_text("utf-8"))
-    for raw in table["proposal"]:
+    texts = (PROGRAMS.with_name(name).read_text("utf-8") for name in TABLES)
+    for raw in (raw for text in texts for raw in tomllib.loads(text)["proposal"]):
         text = honest(raw["program"]).kernel
         for find, new in raw["edits"]:
             assert find in text, raw["name"]

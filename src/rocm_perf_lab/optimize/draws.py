@@ -94,6 +94,12 @@ def _magnitudes(rng: Rng, captured: Numbers, place: Place) -> Numbers:
     )
 
 
+def _both_signs(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """As far below nought as above it."""
+    most = max(map(abs, _range(captured)))
+    return rng.uniform(-most, most, len(captured))
+
+
 def _special(rng: Rng, captured: Numbers, place: Place) -> Numbers:
     """The same range with zeros, infinities, NaNs, denormals and large values strewn in; rarely, or
     every sum would be NaN and equal to every other."""
@@ -206,6 +212,7 @@ EXTREMES = "the largest and smallest numbers"
 FLOATS: Mapping[str, Draw] = {
     "another seed": _same_range,
     "other magnitudes": _magnitudes,
+    "both signs": _both_signs,
     "special values": _special,
     MANY_SPECIAL: _many_special,
     ZEROS_AND_ONES: _zeros_and_ones,
@@ -419,7 +426,7 @@ def with_named(
     numbers[places] = rng.choice(some, len(places))
     # Between two of them may be a range that nothing else reaches.
     between = places[: len(places) // 4]
-    low, high = min(some), max(some)
+    low, high = sorted(rng.choice(np.array(chosen, dtype=some.dtype), 2).tolist())
     numbers[between] = rng.integers(low, high, len(between), dtype=some.dtype, endpoint=True)
     found: Bytes = numbers.view(np.uint8)
     return found

@@ -68,7 +68,8 @@ class Subject:
     modes: Mapping[Place, draws.Mode] = field(default_factory=dict)  # of integers
     stale: Mapping[Stale, Mapping[int, Bytes]] = field(default_factory=dict)  # by kind and buffer
     moved: frozenset[Place] = frozenset()  # columns that only get numbers that were there
-    padded: frozenset[Place] = frozenset()  # of these, what may hold values that mean none
+    moved_integers: frozenset[Place] = frozenset()  # likewise
+    padded: frozenset[Place] = frozenset()  # of integers, what may hold values that mean none
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -448,6 +449,26 @@ def of_large_integers(capture: Capture, subject: Subject) -> Iterator[InputSet]:
             floats = ANOTHER_SEED if float_types(capture, subject) else None
             yield InputSet("a few large integers", floats, True, POISON, large=True)
             return
+
+
+def of_far_ends(subject: Subject) -> Iterator[InputSet]:
+    """Where integers are only moved, nothing is computed that could overflow: wide ones may be as
+    large as their type holds, too."""
+    ends: draws.Mode = "ends"
+    sizes = {
+        leaf.type.size
+        for b in subject.layout.buffers
+        for leaf in b.leaves
+        if (b.address, leaf.offset) in subject.moved_integers
+    }
+    chosen = tuple(
+        ((b.address, leaf.offset), ends)
+        for b in subject.layout.buffers
+        for leaf in b.leaves
+        if leaf.type.size in sizes and subject.modes.get((b.address, leaf.offset)) == "any"
+    )
+    if chosen:
+        yield InputSet("moved integers at their ends", None, True, POISON, modes=chosen)
 
 
 def of_ends(subject: Subject) -> Iterator[InputSet]:

@@ -199,10 +199,11 @@ class _Maker:
             sets += self.named_sets(subject, self.names, brief)
             remarks = self._kept(subject)
         subject = self._with_stale(subject, sets)
+        there = [s for s in input_sets.RESULTS_THERE if s.stale in subject.stale]
         sets += [
             s
-            for s in input_sets.RESULTS_THERE
-            if s.stale in subject.stale and self._stands(subject, s) is None
+            for s in (*there, *input_sets.of_far_ends(subject))
+            if self._stands(subject, s) is None
         ]
         if ordered:
             orders, differing = self._orders(subject, sets)
@@ -409,6 +410,7 @@ class _Maker:
             for b in buffers
         ]
         only = moved.moved_only(buffers, held, seen)
+        integers = moved.moved_only(buffers, held, seen, floating=False)
         stale: dict[input_sets.Stale, dict[int, Bytes]] = {
             "other": {s.address: s.got for s in seen}
         }
@@ -419,7 +421,7 @@ class _Maker:
                 for b in subject.layout.buffers
                 if b.address in left
             }
-        return replace(subject, stale=stale, moved=only)
+        return replace(subject, stale=stale, moved=only, moved_integers=integers)
 
     # ---- integers of other kinds
 

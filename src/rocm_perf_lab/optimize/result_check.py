@@ -8,9 +8,12 @@ in optimize/judge.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from rocm_perf_lab.check import words
+from rocm_perf_lab.check.log import text
 from rocm_perf_lab.errors import PerfLabError
 from rocm_perf_lab.optimize.agreement import SetResult, agreement, enter
 from rocm_perf_lab.optimize.input_sets import InputSet, Most
@@ -20,6 +23,9 @@ from rocm_perf_lab.optimize.plan import Plan, further_sets, make_larger_plan, ma
 from rocm_perf_lab.optimize.trial import OpenSession, limit_s
 from rocm_perf_lab.replay.session import ORIGINAL
 
+WATCHED = -1  # a session's seed: no order of its own, every access is looked at
+RACES = "races"
+SLOWED = 20  # times: what looking at every access may cost
 REPEATS = 2  # of a candidate on the captured inputs; elsewhere the order changes instead
 
 
@@ -71,7 +77,47 @@ def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:
     except PerfLabError as error:
         failed = SetResult("what its code names", False, f"cannot be tried: {error.message}")
         return CheckResult((*results, failed))
-    return CheckResult((*results, *_compared(open_session, plan, further, image)))
+    results += _compared(open_session, plan, further, image)
+    if results[-1].reason or not plan.interleavings:
+        return CheckResult(tuple(results))
+    return CheckResult((*results, *_watched(open_session, plan, image)))
+
+
+def _watched(open_session: OpenSession, plan: Plan, image: bytes) -> list[SetResult]:
+    """Every access looked at, on the virtual GPU: a race that no order here shows is one still.
+    What kinds the original has say nothing against a build."""
+    name = RACES
+    try:
+        with open_session(WATCHED) as session:
+            if session.device.kind != "virtual":
+                return []
+            candidate = session.load(image)
+            session.timeout_s = SLOWED * limit_s(plan.run_s)
+            for inputs in plan.ordered:
+                name = f"{RACES}, {inputs.name}"
+                enter(session, plan.subject, inputs)
+                session.run([ORIGINAL], compare=False)
+                before = session.findings()
+                session.run([candidate], compare=False)
+                had = {_kind(each) for each in before}
+                own = [f for f in session.findings()[len(before) :] if _kind(f) not in had]
+                if own:
+                    return [SetResult(name, False, _described(own[0]))]
+    except PerfLabError as error:
+        return [SetResult(name, False, f"it fails: {error.message}")]
+    return [SetResult(RACES, True, None)]
+
+
+def _kind(finding: Mapping[str, Any]) -> tuple[str, str]:
+    return str(finding.get("kind")), str(finding.get("why"))
+
+
+def _described(finding: Mapping[str, Any]) -> str:
+    known = words.RACES.get(_kind(finding))
+    where = " and ".join(
+        f"{side.get('access')} at {text(str(side.get('at')))}" for side in finding.get("sides", ())
+    )
+    return f"{known[1] if known else 'a race'} ({where})"[:400]
 
 
 def _of_its_own(open_session: OpenSession, plan: Plan, image: bytes) -> list[InputSet]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import shutil
@@ -19,7 +20,7 @@ from rocm_perf_lab.optimize.family import Family, make_family
 from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.measure import write_floor_ns
 from rocm_perf_lab.optimize.plan import INTERLEAVINGS
-from rocm_perf_lab.optimize.result_check import CheckResult, Plan
+from rocm_perf_lab.optimize.result_check import WATCHED, CheckResult, Plan
 from rocm_perf_lab.optimize.sandbox import Sandbox
 from rocm_perf_lab.replay.capture import CaptureOptions, capture_program
 from rocm_perf_lab.replay.format import Capture, open_capture
@@ -30,9 +31,11 @@ from rocm_perf_lab.schema.profile import KernelProfile, ProfileDocument
 REPLAY_LIMIT_S = 600.0
 LEAST_SCORE = 0.02  # of the critical path: a kernel with less cannot matter to the whole
 EXCHANGE, REPLAY = "exchange", "replay"  # folders in the work folder
+FOUND = "found"  # and in the latter: what is noticed while a build runs
 # For each order: a NaN or -1, a small number, a large one.
 LEFTOVER = dict(zip((0, *INTERLEAVINGS), (0xFF, 0x3C, 0x7F), strict=True))
 NO_LARGER = "sizes larger than the program's are not tried: {}"
+_SESSIONS = itertools.count(1)
 Tell = Callable[[str], None]
 
 
@@ -95,6 +98,8 @@ class _Confined:
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         if self.interleaving is None:
             return self.box.environment(extra)
+        if self.interleaving == WATCHED:
+            return self.box.environment({**extra, **self._watching()})
         # Results are wanted, not times: no model, and one order for each seed.
         chosen = {
             "ROCM_PERF_VIRTUAL_TIMING": "emulation",
@@ -105,6 +110,19 @@ class _Confined:
             "ROCM_PERF_VIRTUAL_LEFTOVER": str(LEFTOVER[self.interleaving]),
         }
         return self.box.environment({**extra, **chosen})
+
+    def _watching(self) -> dict[str, str]:
+        """Every access is looked at, in the usual order."""
+        # Of its own: inside a sandbox processes have the same numbers again.
+        own = f"{FOUND}/{next(_SESSIONS)}"
+        beneath.make_folder(self.box.work, own)
+        return {
+            "ROCM_PERF_VIRTUAL_TIMING": "emulation",
+            "ROCM_PERF_VIRTUAL_TRANSLATE": "off",
+            "ROCM_PERF_VIRTUAL_REPEATS": "run",
+            "ROCM_PERF_CHECK": "race",
+            "ROCM_PERF_CHECK_LOG": str(self.box.work / own),
+        }
 
 
 def open_confined(

@@ -303,6 +303,11 @@ class ReplaySession:
         """Of the bytes that (address, size) hold now: after a run, what it left."""
         return str(self._ask("digest", ranges=[list(each) for each in ranges]))
 
+    def findings(self) -> list[dict[str, Any]]:
+        """What the virtual GPU's checks (`rocm-perf check`) found in all runs so far, as they wrote
+        it down; nothing where the worker's environment asks for none."""
+        return list(self._ask("findings"))
+
     def read(self, ranges: Sequence[tuple[int, int]]) -> list[Bytes]:
         """The bytes that (address, size) hold now: after a run, what it left."""
         return self._bytes("read", ranges, 1)[0]

@@ -163,6 +163,17 @@ class _Server:
     def _do_digest(self, ranges: list[list[int]]) -> str:
         return self.machine.digest([(address, size) for address, size in ranges])
 
+    def _do_findings(self) -> list[dict[str, Any]]:
+        """Of `rocm-perf check`'s tools so far, where the environment asks for them."""
+        import os
+        from pathlib import Path
+
+        from rocm_perf_lab.check.log import read_logs
+
+        folder = os.environ.get("ROCM_PERF_CHECK_LOG")
+        logs = read_logs(Path(folder)) if folder else []
+        return [finding for log in logs for finding in log.findings]
+
     def _do_read(self, ranges: list[list[int]]) -> None:
         self.pieces = [p for at, size in ranges for p in self.machine.contents(at, size)]
 
