@@ -50,6 +50,7 @@ MOST_SPECIALS = 40  # sets of one special value alone
 MOST_NAMED, FEW_NAMED = 8, 2  # numbers that code names, of one argument
 PROPOSED = "named by the proposal"
 FEW_SIZES, FEW_LARGER = 4, 8
+A_KIND_S, LEAST_OF_A_KIND = 15.0, 4  # of sets by chance
 MOST_PAIRS, FEW_PAIRS = 128, 24
 MOST_ALONE = 6  # of them, those that are next to nothing by themselves
 # Sets of a launch beside the main one: as captured, poisoned, one other; one of captured values and
@@ -465,15 +466,19 @@ class _Maker:
 
     # ---- everything at once
 
+    def _affordable(self, count: int) -> int:
+        """So many, or fewer where a run takes long: each proposal runs on all of them."""
+        return min(count, max(LEAST_OF_A_KIND, int(A_KIND_S / max(self.run_s, 1e-3))))
+
     def _mixes(self, subject: Subject, brief: bool = False) -> list[InputSet]:
         """What is wrong only where two things meet is met by chance."""
-        most = FEW_PAIRS if brief else MOST_PAIRS
+        most = self._affordable(FEW_PAIRS if brief else MOST_PAIRS)
         every = pairs(self.trial(0).session.capture, subject, self.stood, most)
         stood = [s for s in [*every] if self._stands(subject, s, brisk=True) is None]
         return [*stood, *self._mixed(subject, NO_NAMES, MIXES, "mix")]
 
     def _mixed(self, subject: Subject, names: Named, count: int, title: str) -> list[InputSet]:
-        capture = self.trial(0).session.capture
+        capture, count = self.trial(0).session.capture, self._affordable(count)
         every = [*mixes(capture, subject, self.stood, self.alone, names, count, title)]
         stands = (s for s in every if self._stands(subject, s, brisk=True) is None)
         return [*itertools.islice(stands, count)]
@@ -489,7 +494,7 @@ class _Maker:
         found: list[InputSet] = []
         for scalar in [s for s in subject.layout.scalars if not s.type.floating][:MAX_SCALARS]:
             choices = input_sets.named_arguments(scalar, names.integers)
-            most = FEW_NAMED if brief else MOST_NAMED
+            most = self._affordable(FEW_NAMED if brief else MOST_NAMED)
             for at, data in choices[:: -(-len(choices) // most) or 1]:
                 value = int.from_bytes(data, "little")
                 name = f"{title}, argument at {at}: {value}"
