@@ -466,6 +466,12 @@ class _Maker:
 
     # ---- everything at once
 
+    def _works(self, inputs: InputSet) -> bool:
+        """Whether a number below nought may meet others: where nothing is left of it, it is a size,
+        and no program passes one; what a build reads beforehand is then anywhere."""
+        unsigned = all(data[-1] < 0x80 for _, data in inputs.arguments)
+        return unsigned or self.left[inputs.name].changed_bytes > 0
+
     def _affordable(self, count: int) -> int:
         """So many, or fewer where a run takes long: each proposal runs on all of them."""
         return min(count, max(LEAST_OF_A_KIND, int(A_KIND_S / max(self.run_s, 1e-3))))
@@ -499,7 +505,7 @@ class _Maker:
                 value = int.from_bytes(data, "little")
                 name = f"{title}, argument at {at}: {value}"
                 inputs = self._of_size(subject, name, [(at, data)])
-                if self._stands(subject, inputs, brisk=True) is None:
+                if self._stands(subject, inputs, brisk=True) is None and self._works(inputs):
                     found.append(inputs)
                     self.stood.append((at, data))
         count = NAMED_MIXES // (3 if brief else 1)
@@ -513,7 +519,7 @@ class _Maker:
             choices = input_sets.integer_arguments(self.trial(0).session.capture, scalar)
             for choice in [*choices.values()][:: -(-len(choices) // FEW_SIZES) or 1]:
                 inputs = self._of_size(subject, "sizes", [choice])
-                if self._stands(subject, inputs, brisk=True) is None:
+                if self._stands(subject, inputs, brisk=True) is None and self._works(inputs):
                     self.stood.append(choice)
 
     def _sizes(self, subject: Subject) -> list[InputSet]:
@@ -531,7 +537,8 @@ class _Maker:
             for name, choice in itertools.islice(choices.items(), most):
                 inputs = self._of_size(subject, "sizes", [choice])
                 if self._stands(subject, inputs, brisk=name in unlike) is None:
-                    self.stood.append(choice)
+                    if self._works(inputs):
+                        self.stood.append(choice)
                     options.setdefault(name, []).append(choice)
                     one = f"{name}, argument at {choice[0]}"
                     alone.setdefault(choice[0], replace(inputs, name=one))
