@@ -81,7 +81,8 @@ def _unaccounted(
     that is little, a few times more: chance made some elements move too little."""
     kinds = float_types(session.capture, subject)
     total = sum(len(d.at) for d in doubts)
-    equal = ONE_VALUE in inputs.draws
+    # Sums of equal terms err one way, of all inputs or of long stretches of them.
+    equal = inputs.runs or ONE_VALUE in inputs.draws
     left = _beyond(doubts, bool(kinds), equal)
     if not left or not kinds:
         return left
