@@ -99,6 +99,8 @@ def _unaccounted(
         left = _beyond(left, nudged=True, equal=equal)
         if not left:
             break
+    if left:
+        left = _without_noise(session, subject, inputs, left, kinds)
     enter(session, subject, inputs)
     session.keep_reference(ORIGINAL)
     return left
@@ -121,11 +123,37 @@ def _jumped(
     doubts: list[Doubt],
     kinds: Sequence[ElementType],
 ) -> list[Doubt]:
-    farther = [replace(d, spread=np.zeros_like(d.spread)) for d in doubts]
-    for nudge in (Nudge(kind, seed, FARTHER) for kind in kinds for seed in range(NUDGES)):
-        farther = _nudged(session, subject, inputs, farther, nudge)
+    farther = _farther(session, subject, inputs, doubts, kinds)
     cut = [d.only(d.jumps(f)) for d, f in zip(doubts, farther, strict=True)]
     return [d for d in cut if len(d.at)]
+
+
+def _without_noise(
+    session: ReplaySession,
+    subject: Subject,
+    inputs: InputSet,
+    doubts: list[Doubt],
+    kinds: Sequence[ElementType],
+) -> list[Doubt]:
+    """A variance of equal numbers is what rounding made of nought: a few steps of the inputs are
+    more than all of it."""
+    farther = _farther(session, subject, inputs, doubts, kinds)
+    cut = [d.only(~f.noise()) for d, f in zip(doubts, farther, strict=True)]
+    return [d for d in cut if len(d.at)]
+
+
+def _farther(
+    session: ReplaySession,
+    subject: Subject,
+    inputs: InputSet,
+    doubts: list[Doubt],
+    kinds: Sequence[ElementType],
+) -> list[Doubt]:
+    """With what nudges of several steps do, and nothing else."""
+    found = [replace(d, spread=np.zeros_like(d.spread)) for d in doubts]
+    for nudge in (Nudge(kind, seed, FARTHER) for kind in kinds for seed in range(NUDGES)):
+        found = _nudged(session, subject, inputs, found, nudge)
+    return found
 
 
 def _beyond(doubts: list[Doubt], nudged: bool, equal: bool) -> list[Doubt]:

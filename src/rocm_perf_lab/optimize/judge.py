@@ -31,6 +31,7 @@ AMPLIFIED = 32.0
 # Of a type's tolerance, where all inputs are one value: a sum then errs by the same part of a step
 # with every term, and goes on to when the terms are moved a little.
 _EQUAL = 8.0
+_NOISE = 4.0  # times what such a nudge does
 FARTHER = 16  # steps of a nudge that tells what is steep from what jumps
 _MUCH = 64  # steps
 _CHANCE = 1 / 8  # of what differs: fewer may be what was there by chance
@@ -108,6 +109,13 @@ class Doubt:
         size = np.maximum(np.abs(self.expected), NORMAL[self.leaf.type.name])
         much: Mask = self.spread > _MUCH * STEP[self.leaf.type.name] * size
         return much & (farther.spread < FARTHER / 4 * self.spread)
+
+    def noise(self) -> Mask:
+        """Those that are no more, on both sides, than what a nudge of several steps does."""
+        with np.errstate(invalid="ignore"):
+            both = np.maximum(np.abs(self.expected), np.abs(self.got))
+            found: Mask = (both > 0) & (both <= _NOISE * self.spread)
+        return found
 
     def only(self, chosen: Mask) -> Doubt:
         return replace(
