@@ -13,8 +13,9 @@ import pytest
 
 from rocm_perf_lab.optimize.input_sets import Subject, integer_columns
 from rocm_perf_lab.optimize.layout import read_layout
-from rocm_perf_lab.optimize.result_check import Plan, check, prepare
+from rocm_perf_lab.optimize.result_check import WATCHED, Plan, check, prepare
 from rocm_perf_lab.optimize.sandbox import Sandbox, available
+from rocm_perf_lab.optimize.target import open_confined
 from rocm_perf_lab.replay.format import open_capture
 from rocm_perf_lab.replay.session import ReplaySession
 from support.hip_build import need_virtual_gpu
@@ -103,9 +104,12 @@ def opening(capture: Path, folder: Path) -> Callable[[int], ReplaySession]:
             }
             return {**box.environment(extra), **asked}
 
-    return lambda seed: ReplaySession(
-        capture, device="virtual", confinement=Waves(seed), timeout_s=120
-    )
+    def opens(seed: int) -> ReplaySession:
+        if seed == WATCHED:
+            return open_confined(capture, "virtual", box, seed)
+        return ReplaySession(capture, device="virtual", confinement=Waves(seed), timeout_s=120)
+
+    return opens
 
 
 @pytest.fixture(scope="module")
