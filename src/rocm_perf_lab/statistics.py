@@ -166,10 +166,7 @@ def paired_ratio(
     """
     logs = _log_ratios(a, b)
     values = (logs[0::2] + logs[1::2]) / 2
-    low, high = centre_interval(values, confidence)
-    if len(values) > 1:
-        other_low, other_high = bootstrap_median_interval(values, confidence)
-        low, high = min(low, other_low), max(high, other_high)
+    low, high = _wider_interval(values, confidence)
     return Ratio(math.exp(float(np.median(values))), math.exp(low), math.exp(high), len(logs))
 
 
@@ -181,14 +178,7 @@ def unpaired_ratio(
     """
     sides = [np.log(_positive(side)) for side in (a, b)]
     each = 1 - (1 - confidence) / 2
-    bounds = []
-    for values in sides:
-        low, high = centre_interval(values, each)
-        if len(values) > 1:
-            other_low, other_high = bootstrap_median_interval(values, each)
-            low, high = min(low, other_low), max(high, other_high)
-        bounds.append((low, high))
-    (a_low, a_high), (b_low, b_high) = bounds
+    (a_low, a_high), (b_low, b_high) = (_wider_interval(values, each) for values in sides)
     middle = float(np.median(sides[0]) - np.median(sides[1]))
     return Ratio(
         math.exp(middle),
@@ -196,6 +186,23 @@ def unpaired_ratio(
         math.exp(a_high - b_low),
         min(len(sides[0]), len(sides[1])),
     )
+
+
+def share_interval(
+    samples: Sequence[float] | Column, confidence: float = DEFAULT_CONFIDENCE
+) -> Interval:
+    """Where the centre of a set of times lies, as multiples of their median."""
+    values = np.log(_positive(samples))
+    low, high = (end - float(np.median(values)) for end in _wider_interval(values, confidence))
+    return math.exp(low), math.exp(high)
+
+
+def _wider_interval(values: Column, confidence: float) -> Interval:
+    low, high = centre_interval(values, confidence)
+    if len(values) > 1:
+        other_low, other_high = bootstrap_median_interval(values, confidence)
+        low, high = min(low, other_low), max(high, other_high)
+    return low, high
 
 
 def _positive(samples: Sequence[float] | Column) -> Column:

@@ -16,6 +16,8 @@ from rocm_perf_lab.errors import BadInput, UsageError
 from rocm_perf_lab.workflow.compare import compare_paths
 from support.databases import write_database
 
+MEASURED, MODELLED = (False, False), (True, True)
+
 
 def samples(*runs: list[float], modelled: bool = False, shapes: int = 1) -> Samples:
     return Samples(tuple(np.array(run) for run in runs), modelled, shapes)
@@ -29,6 +31,10 @@ SENSIBLE = st.sampled_from(
 def noisy(mean: float, count: int, seed: int, spread: float = 0.01) -> list[float]:
     found = np.random.default_rng(seed).lognormal(np.log(mean), spread, count)
     return [float(x) for x in found]
+
+
+def whole_ns(times: list[float]) -> list[int]:
+    return [round(x) for x in times]
 
 
 def test_a_clear_difference_is_found_and_has_an_interval_that_holds_it() -> None:
@@ -86,16 +92,49 @@ def test_a_modelled_difference_within_the_models_error_is_no_verdict() -> None:
 
 def test_the_runtime_counts_kernels_that_came_and_went() -> None:
     same = Comparison("same", 1.0, (0.99, 1.01), 20, "pairs", "")
-    found = whole([Part(10, 10, same), Part(0, 10, None)])
+    found = whole([Part(10, 10, same), Part(0, 10, None)], MEASURED)
     assert found.speedup == pytest.approx(0.5) and found.verdict == "slower"
-    gone = whole([Part(10, 10, same), Part(10, 0, None)])
+    gone = whole([Part(10, 10, same), Part(10, 0, None)], MEASURED)
     assert gone.speedup == pytest.approx(2.0) and gone.verdict == "faster"
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_kernel_with_another_name_and_few_samples_decides_nothing(
+    count: int, tmp_path: Path
+) -> None:
+    same = noisy(1e6, 40, 1)
+    a = write_database(tmp_path / "a_results.db", {"k": whole_ns(same), "old": [50_000] * count})
+    b = write_database(tmp_path / "b_results.db", {"k": whole_ns(same), "new": [500_000] * count})
+    found = compare_paths(a, b, root=tmp_path, rules=["runtime>0.5%"])
+    assert found.runtime.verdict == "inconclusive"
+    assert found.gates[0].outcome == "undecided"
+
+
+def test_a_kernel_with_another_name_and_many_samples_is_compared_by_its_time(
+    tmp_path: Path,
+) -> None:
+    a = write_database(tmp_path / "a_results.db", {"old": whole_ns(noisy(1e6, 60, 1))})
+    b = write_database(tmp_path / "b_results.db", {"new": whole_ns(noisy(1.3e6, 60, 2))})
+    found = compare_paths(a, b, root=tmp_path, rules=["runtime>5%"])
+    assert found.runtime.verdict == "slower" and found.gates[0].outcome == "failed"
+    low, high = found.runtime.speedup_interval or (None, None)
+    assert low is not None and high is not None and low < 1 / 1.3 < high
+
+
+def test_modelled_runs_without_a_common_kernel_differ_by_the_models_error() -> None:
+    found = whole([Part(10, 0, None), Part(0, 10.5, None)], MODELLED)
+    assert (found.verdict, found.modelled) == ("inconclusive", True)
+
+
+def test_a_measured_and_a_modelled_run_do_not_compare_whatever_their_kernels_are_called() -> None:
+    found = whole([Part(10, 0, None), Part(0, 0.1, None)], (False, True))
+    assert found.speedup is None and "one side was measured" in found.reason
 
 
 def test_the_runtime_is_open_while_a_kernel_in_it_is() -> None:
     same = Comparison("same", 1.0, (0.99, 1.01), 20, "pairs", "")
     few = Comparison("inconclusive", 1.0, None, 2, "pairs", "")
-    assert whole([Part(10, 10, same), Part(10, 10, few)]).verdict == "inconclusive"
+    assert whole([Part(10, 10, same), Part(10, 10, few)], MEASURED).verdict == "inconclusive"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from rocm_perf_lab.statistics import (
     gate,
     judge,
     modelled_gate,
+    share_interval,
     unpaired_ratio,
 )
 
@@ -62,13 +63,17 @@ class Comparison:
     modelled: bool = False
 
 
+EXACT = Ratio(1.0, 1.0, 1.0, 1)
+
+
 @dataclass(frozen=True)
 class Part:
     """A kernel's part in the runtime: its total on each side (0: not there) and its comparison."""
 
     a_ms: float
     b_ms: float
-    comparison: Comparison | None
+    comparison: Comparison | None  # None: it is on one side only
+    own: Ratio = EXACT  # its time there, as multiples of its total
 
 
 def compare(
@@ -110,41 +115,53 @@ def compare(
 
 def whole(
     parts: Sequence[Part],
+    modelled: tuple[bool, bool],
     min_speedup: float = DEFAULT_MIN_SPEEDUP,
     confidence: float = DEFAULT_CONFIDENCE,
 ) -> Comparison:
-    """All kernels together: each at the worst and at the best end of its interval."""
+    """All kernels together: each at the worst and at the best end of its interval. `modelled`:
+    whether the times of A are, and those of B."""
+    if modelled[0] != modelled[1]:
+        return _unknown("one side was measured, the other modelled: they do not compare")
     total_a, total_b = sum(p.a_ms for p in parts), sum(p.b_ms for p in parts)
     if total_a <= 0 or total_b <= 0:
         return _unknown("no kernel took any time")
+    if all(modelled):
+        return _from_gate(
+            modelled_gate(total_a, total_b, model_errors().worst, min_speedup), "modelled"
+        )
+    least, most = total_a, total_a
     low = high = 0.0  # of B's time
     pairs: list[int] = []
-    kinds = {p.comparison.modelled for p in parts if p.comparison is not None}
     for p in parts:
         c = p.comparison
-        if p.b_ms == 0:
-            continue
-        if c is None or p.a_ms == 0:
-            low, high = low + p.b_ms, high + p.b_ms
+        if c is None or 0 in (p.a_ms, p.b_ms):
+            least, most = least + p.a_ms * (p.own.low - 1), most + p.a_ms * (p.own.high - 1)
+            low, high = low + p.b_ms * p.own.low, high + p.b_ms * p.own.high
+            pairs.append(p.own.pairs)
         elif c.interval is None or c.speedup is None:
             high = math.inf
         else:
             low += p.b_ms * c.speedup / c.interval[1] if c.interval[1] else 0.0
             high += p.b_ms * c.speedup / c.interval[0] if c.interval[0] else math.inf
             pairs.append(c.pairs)
-    ratio = Ratio(
-        total_a / total_b, total_a / high, total_a / low if low else math.inf, min(pairs, default=0)
-    )
-    if kinds == {True}:
-        return _from_gate(
-            modelled_gate(total_a, total_b, model_errors().worst, min_speedup), "modelled"
-        )
-    if kinds == {True, False}:
-        return _unknown("one side was measured, the other modelled: they do not compare")
+    at_best = most / low if low else math.inf
+    ratio = Ratio(total_a / total_b, least / high, at_best, min(pairs, default=0))
     if all(p.comparison is not None and p.comparison.method == "equal" for p in parts):
         one = (1.0, 1.0)
         return Comparison("same", 1.0, one, min(pairs, default=0), "equal", "every sample is equal")
     return _from_gate(judge(ratio, min_speedup, confidence), "sum of the kernels' intervals")
+
+
+def own(samples: Samples, confidence: float = DEFAULT_CONFIDENCE) -> Ratio:
+    """Of a kernel that nothing stands against: its time, as multiples of its total."""
+    times = np.concatenate(samples.runs)
+    times = times[times > 0]
+    if samples.modelled or not len(times):
+        return EXACT
+    low, high = share_interval(times, confidence)
+    totals = [float(run.sum()) / samples.total_ms for run in samples.runs if run.sum() > 0]
+    return Ratio(1.0, min(low, *totals), max(high, *totals), len(times))
 
 
 def _equal(a: Samples, b: Samples) -> bool:
@@ -172,7 +189,7 @@ def _from_gate(found: GateResult, method: str) -> Comparison:
         found.interval if known else None,
         found.pairs,
         method,
-        found.reason if known else f"{found.pairs} samples are too few for an interval",
+        found.reason if known else f"too few samples for an interval ({found.pairs})",
         found.modelled,
     )
 

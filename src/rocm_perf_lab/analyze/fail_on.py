@@ -111,11 +111,15 @@ def judge_time(rule: Rule, what: str, time: Comparison) -> tuple[Outcome, str]:
         kind = " (modelled)" if time.modelled else ""
         return _beyond(rule, change, change), shown + kind
     if time.interval is None:
-        return "undecided", f"{shown} by {time.pairs} samples, too few for an interval"
+        return "undecided", f"{shown} by {samples(time.pairs)}, too few for an interval"
     low = 1 / time.interval[1] if math.isfinite(time.interval[1]) else 0.0
     high = 1 / time.interval[0] if time.interval[0] > 0 else math.inf
     ends = f"{low:.3f} to {high:.3f}" if math.isfinite(high) else f"at least {low:.3f}"
     return _beyond(rule, low, high), f"{shown}, interval {ends}"
+
+
+def samples(count: int) -> str:
+    return f"{count} sample{'s' * (count != 1)}"
 
 
 def judge_amount(rule: Rule, what: str, a: float, b: float) -> tuple[Outcome, str]:

@@ -13,7 +13,15 @@ import numpy as np
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.analyze import fail_on
-from rocm_perf_lab.analyze.compare import Comparison, Part, Samples, compare, whole
+from rocm_perf_lab.analyze.compare import (
+    EXACT,
+    Comparison,
+    Part,
+    Samples,
+    compare,
+    own,
+    whole,
+)
 from rocm_perf_lab.analyze.kernel_class import is_helper
 from rocm_perf_lab.analyze.kernel_pattern import kernel_pattern
 from rocm_perf_lab.analyze.keys import kernel_keys
@@ -42,6 +50,10 @@ class Side:
     kernels: Mapping[str, KernelProfile]
     inputs: tuple[InputFile, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def modelled(self) -> bool:
+        return any(each.modelled for each in self.samples.values())
 
 
 def compare_paths(
@@ -86,9 +98,8 @@ def compare_sides(
     if len(names) == 1 and (only := found[names[0]]) is not None:
         runtime = only
     else:
-        runtime = whole(
-            [Part(_total(a, n), _total(b, n), found[n]) for n in names], min_speedup, confidence
-        )
+        parts = [_part(a, b, name, found[name], confidence) for name in names]
+        runtime = whole(parts, (a.modelled, b.modelled), min_speedup, confidence)
     kernels = [_kernel(a, b, name, found[name]) for name in names]
     return schema.ComparisonDocument(
         provenance=Provenance(
@@ -160,9 +171,9 @@ def _side(
         bounds = np.searchsorted(named[order], np.arange(len(names) + 1))
         for key in keys:
             shapes.setdefault(key.name, set()).add(key)
-        for own in by_name:
-            i = index.get(own)
-            columns[own].append(ms[bounds[i] : bounds[i + 1]] if i is not None else ms[:0])
+        for kernel in by_name:
+            i = index.get(kernel)
+            columns[kernel].append(ms[bounds[i] : bounds[i + 1]] if i is not None else ms[:0])
     samples = {
         n: Samples(tuple(each), modelled, len(shapes[n]))
         for n, each in columns.items()
@@ -257,6 +268,12 @@ def _total(side: Side, name: str) -> float:
     if side.info.kind == "timings":
         return float(np.median(found.runs[0]))
     return found.total_ms
+
+
+def _part(a: Side, b: Side, name: str, both: Comparison | None, confidence: float) -> Part:
+    alone = a.samples.get(name) or b.samples[name]
+    its = own(alone, confidence) if both is None else EXACT
+    return Part(_total(a, name), _total(b, name), both, its)
 
 
 def _calls(side: Side, name: str) -> int:
