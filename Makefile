@@ -75,7 +75,13 @@ test test-all sanitize: export ROCM_PERF_MACHINE_PATH := $(or $(ROCM_PERF_MACHIN
 test test-all sanitize: export PATH := $(CURDIR)/$(BIN):$(FRESH)
 test test-all sanitize: export ROCM_PATH := $(FRESH)/no-rocm
 test test-all sanitize: export HIP_PATH :=
+# Another compiler for all of them: make test COMPILER=/usr/bin/clang-19
+ifneq ($(COMPILER),)
+test test-all: export ROCM_PERF_TOOLCHAIN := $(COMPILER)
+endif
 
+# Anew each time: what was installed since is seen.
+.PHONY: $(FRESH)
 $(FRESH):
 	PATH="$$ROCM_PERF_MACHINE_PATH" $(PYTHON) tests/support/machine.py $(FRESH)
 
@@ -86,6 +92,7 @@ test: $(FRESH) lint native triton
 
 # The newest versions that the ranges allow, in an environment of their own.
 test-latest:
+	rm -f .venv-latest/.installed
 	$(MAKE) test VENV=.venv-latest LOCKED=no
 
 test-all: $(FRESH) lint native tidy triton docs-tools
