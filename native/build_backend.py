@@ -27,9 +27,10 @@ def compilers() -> dict[str, str]:
     """CC and CXX for CMake; empty where CMake's own choice will do."""
     if "CXX" in os.environ or shutil.which("c++") or shutil.which("clang++"):
         return {}
+    # Left to itself zig compiles for the processor it runs on, whatever a file asks for.
     return {
-        "CC": f"{sys.executable} -m ziglang cc",
-        "CXX": f"{sys.executable} -m ziglang c++",
+        "CC": f"{sys.executable} -m ziglang cc -mcpu=baseline",
+        "CXX": f"{sys.executable} -m ziglang c++ -mcpu=baseline",
     }
 
 
@@ -85,7 +86,7 @@ def _compiler() -> str:
     """What decides which objects can be linked with each other."""
     if not compilers():
         return os.environ.get("CXX", "the system's")
-    return f"{sys.executable}: ziglang {metadata.version('ziglang')}"
+    return f"{compilers()['CXX']}: ziglang {metadata.version('ziglang')}"
 
 
 def _build_tree(build_dir: Path, defines: list[str], rest: list[str]) -> int:
