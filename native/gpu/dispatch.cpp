@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "check/barriers.h"
-#include "check/both.h"
 #include "check/faults.h"
+#include "check/init.h"
 #include "check/settings.h"
+#include "check/several.h"
 #include "fault_text.h"
 
 namespace gpu {
@@ -349,9 +350,11 @@ DispatchResult Dispatcher::run(Launch launch) {
   return result;
 }
 
-// A launch that repeats another finds what that has found.
-DispatchResult Dispatcher::run_checked(Launch launch) {
-  const Repeats::Plan plan = repeats_.plan(launch);
+// A launch that repeats another finds what that has found; but memory that was written then may be another's
+// by now. Kernels that are not `wanted` are watched for what they write.
+DispatchResult Dispatcher::run_checked(Launch launch, bool wanted) {
+  const check::Settings& chosen = *check::settings();
+  const Repeats::Plan plan = chosen.init ? Repeats::Plan::Run : repeats_.plan(launch);
   if (plan == Repeats::Plan::Skip) {
     check::findings().repeated(demangle(launch.kernel->name));
     return {};
@@ -359,14 +362,14 @@ DispatchResult Dispatcher::run_checked(Launch launch) {
   if (plan == Repeats::Plan::Watch) launch.footprint = std::make_shared<Footprint>(launch.memory);
   check::LaunchRaces races(launch);
   check::LaunchBarriers barriers;
-  check::Both both(races, barriers);
-  const check::Settings& wanted = *check::settings();
-  GroupWatcher* const watcher = wanted.race && wanted.sync ? static_cast<GroupWatcher*>(&both)
-                                : wanted.race              ? static_cast<GroupWatcher*>(&races)
-                                                           : &barriers;
-  DispatchResult result = run_all(launch, watcher);
+  check::LaunchInit init(launch, device_, wanted);
+  check::Several watchers;
+  if (chosen.init) watchers.add(init);
+  if (chosen.race && wanted) watchers.add(races);
+  if (chosen.sync && wanted) watchers.add(barriers);
+  DispatchResult result = run_all(launch, &watchers);
   if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
-  races.end();
+  if (wanted) races.end();
   return result;
 }
 

@@ -26,7 +26,7 @@ class Dispatcher {
   // The same, or what is remembered of a launch that came before (durations.h) and would change nothing.
   DispatchResult run_timed(Launch launch, const ProfileRequest& request, DispatchProfile& profile);
   // With every access of every lane checked (check/).
-  DispatchResult run_checked(Launch launch);
+  DispatchResult run_checked(Launch launch, bool wanted);
   void flush_caches();
   void streamed(uint64_t at, uint64_t bytes);
   void move(uint64_t at, uint64_t bytes, bool here);

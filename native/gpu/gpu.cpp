@@ -32,9 +32,10 @@ class VirtualGpu final : public Gpu {
     Launch launch;
     DispatchResult refusal;
     if (!prepared(launch, request, refusal)) return refusal;
-    if (const check::Settings* checks = check::settings();
-        checks && checks->watches() && checks->wants(demangle(launch.kernel->name)))
-      return dispatcher_.run_checked(std::move(launch));
+    if (const check::Settings* checks = check::settings(); checks && checks->watches()) {
+      const bool wanted = checks->wants(demangle(launch.kernel->name));
+      if (wanted || checks->init) return dispatcher_.run_checked(std::move(launch), wanted);
+    }
     const rocm_perf_profiler* tool = profiler();
     ProfileRequest what = tool ? wanted_by(*tool, request, launch.kernel->name) : ProfileRequest{};
     const bool watched = anything(what);

@@ -15,6 +15,7 @@
 #endif
 
 #include "exec.h"
+#include "run_one.h"
 
 namespace gpu {
 
@@ -389,6 +390,17 @@ Stop run(Wave& w, Program& program, uint64_t budget, Observer* observer) {
 }
 
 }  // namespace
+
+void run_one(Wave& w, const Inst& i) {
+  if ((w.mode & kModeMask) == kModeUsual) {
+    i.fn(w, &i);
+    return;
+  }
+  HostFloat host;
+  host.set(w.mode, op_table[i.op].fp_mode);
+  if ((w.mode >> 27) & 1 && indexed(i)) run_indexed(w, &i);
+  else i.fn(w, &i);
+}
 
 Stop run_wave(Wave& wave, Program& program, uint64_t budget) { return run<false>(wave, program, budget, nullptr); }
 Stop run_wave_observed(Wave& wave, Program& program, uint64_t budget, Observer& observer) {

@@ -45,6 +45,7 @@ void fill_box(const FillRequest& request) {
       if (request.element == 1) std::memset(row, int(request.value), request.width);
       else if (request.element == 2) fill_row(row, uint16_t(request.value), request.width);
       else fill_row(row, request.value, request.width);
+      if (hsa_rocm_perf_was_written) hsa_rocm_perf_was_written(row, request.width * request.element);
     }
   }
 }

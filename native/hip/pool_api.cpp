@@ -57,6 +57,7 @@ hipError_t MemoryPool::allocate(size_t size, void** address) {
     size = fit->size;
     memory_map().add(allocation);
     cached.erase(fit);
+    if (hsa_rocm_perf_given_again) hsa_rocm_perf_given_again(*address, size);
   } else {
     hipError_t status = allocate_device(*device, size, 0, address);
     if (status == hipErrorOutOfMemory && !cached.empty()) {

@@ -18,6 +18,7 @@ const Settings* read() {
     const size_t comma = std::min(left.find(','), left.size());
     const std::string_view tool = left.substr(0, comma);
     found.memory |= tool == "memory";
+    found.init |= tool == "init";
     found.race |= tool == "race";
     found.sync |= tool == "sync";
     left.remove_prefix(std::min(comma + 1, left.size()));

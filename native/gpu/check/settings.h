@@ -6,8 +6,8 @@
 namespace gpu::check {
 
 struct Settings {
-  bool memory = false, race = false, sync = false;
-  bool watches() const { return race || sync; }  // every instruction, that is
+  bool memory = false, init = false, race = false, sync = false;
+  bool watches() const { return init || race || sync; }  // every instruction, that is
   bool wants(const std::string& kernel) const;  // a demangled name
 
   std::string kernels;  // a regular expression; empty: all

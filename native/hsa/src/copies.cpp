@@ -8,6 +8,7 @@
 
 #include "allocations.h"
 #include "arena.h"
+#include "check/written.h"
 #include "device_clock.h"
 #include "hsa_impl.h"
 #include "outside_writes.h"
@@ -192,6 +193,7 @@ hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_agent, const voi
   const auto copy = [=] {
     const gpu::OutsideWrite writing;
     if (!read_vmem(to, from, size)) std::memmove(to, from, size);
+    gpu::check::was_copied(to, from, size);
   };
   engines().submit({waits, waits + wait_count}, completion, copy, copy_time(told), &told);
   return HSA_STATUS_SUCCESS;
@@ -227,10 +229,13 @@ hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const h
   auto work = [t = *to, f = *from, to_at = *to_offset, from_at = *from_offset, box = *range] {
     const gpu::OutsideWrite writing;
     for (uint32_t z = 0; z < box.z; ++z)
-      for (uint32_t y = 0; y < box.y; ++y)
-        std::memmove(static_cast<uint8_t*>(t.base) + to_at.x + (to_at.y + y) * t.pitch + (to_at.z + z) * t.slice,
-                     static_cast<uint8_t*>(f.base) + from_at.x + (from_at.y + y) * f.pitch + (from_at.z + z) * f.slice,
-                     box.x);
+      for (uint32_t y = 0; y < box.y; ++y) {
+        uint8_t* row = static_cast<uint8_t*>(t.base) + to_at.x + (to_at.y + y) * t.pitch + (to_at.z + z) * t.slice;
+        const uint8_t* source =
+            static_cast<uint8_t*>(f.base) + from_at.x + (from_at.y + y) * f.pitch + (from_at.z + z) * f.slice;
+        std::memmove(row, source, box.x);
+        gpu::check::was_copied(row, source, box.x);
+      }
   };
   const hsa_agent_t cpu = Runtime::get()->cpu().handle();
   const bool to_host = direction == hsaDeviceToHost || direction == hsaHostToHost;

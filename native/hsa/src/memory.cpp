@@ -8,7 +8,9 @@
 #include "allocations.h"
 #include "arena.h"
 #include "check/allocations.h"
+#include "check/findings.h"
 #include "check/settings.h"
+#include "check/written.h"
 #include "hsa_impl.h"
 #include "out_of_bounds.h"
 #include "outside_writes.h"
@@ -45,6 +47,16 @@ gpu::Range visible(uint64_t base, uint64_t end, uint64_t limit, gpu::RangeKind k
 
 namespace {
 
+// What a device's own memory holds comes from kernels, copies and fills alone, but where the host shares it.
+void note_unwritten(const Agent& owner, uint64_t base, uint64_t size) {
+  const gpu::check::Settings* checks = gpu::check::settings();
+  if (!checks || !checks->init) return;
+  if (owner.gpu && owner.gpu->device().apu)
+    gpu::check::findings().not_covered("init: global memory, which the host of this device writes by itself");
+  else
+    gpu::check::not_yet_written(base, size);
+}
+
 hsa_status_t allocate(Pool& pool, size_t size, void** address) {
   Runtime* runtime = Runtime::get();
   if (!pool.allocatable()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
@@ -66,6 +78,7 @@ hsa_status_t allocate(Pool& pool, size_t size, void** address) {
   }
   Runtime::memory().add(visible(base, base + size, UINT64_MAX, pool.range_kind()));
   gpu::check::allocated(base, size);
+  if (pool.range_kind() == gpu::RangeKind::Vram) note_unwritten(*pool.agent, base, size);
   *address = at;
   return HSA_STATUS_SUCCESS;
 }
@@ -86,6 +99,7 @@ hsa_status_t release(void* address) {
   for (auto [callback, data] : entry.on_free) callback(address, data);
   Runtime::memory().remove(entry.base);
   gpu::check::freed(entry.base);
+  gpu::check::no_longer_there(entry.base);
   gpu::arena().free(address);
   runtime->discharge(*entry.owner, entry.charged);
   return HSA_STATUS_SUCCESS;
@@ -155,6 +169,15 @@ void push_out_of_caches(size_t size) {
 // For libamdhip64: memory of the host that the driver may move to a device.
 extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_is_managed(const void* base) {
   Runtime::memory().set_kind(reinterpret_cast<uint64_t>(base), gpu::RangeKind::Managed);
+  gpu::check::no_longer_there(reinterpret_cast<uint64_t>(base));
+}
+
+// The same: what it filled by itself, and what it gives out a second time.
+extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_was_written(const void* to, uint64_t bytes) {
+  gpu::check::was_written(to, bytes);
+}
+extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_given_again(const void* base, uint64_t bytes) {
+  gpu::check::given_again(base, bytes);
 }
 
 // The same: whether the address lies in memory of ours that has been freed. What the host registered and
@@ -221,6 +244,7 @@ hsa_status_t hsa_amd_memory_fill(void* address, uint32_t word, size_t count) {
   if (!copy_allowed(address, count * 4)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   const gpu::OutsideWrite writing;
   fill(static_cast<char*>(address), word, count * 4);
+  gpu::check::was_written(address, count * 4);
   push_out_of_caches(count * 4);
   return HSA_STATUS_SUCCESS;
 }
@@ -230,6 +254,7 @@ hsa_status_t hsa_memory_copy(void* to, const void* from, size_t size) {
   if (!copy_allowed(to, size) || !copy_allowed(from, size)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   const gpu::OutsideWrite writing;
   std::memmove(to, from, size);
+  gpu::check::was_copied(to, from, size);
   return HSA_STATUS_SUCCESS;
 }
 

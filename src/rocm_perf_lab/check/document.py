@@ -29,7 +29,7 @@ from rocm_perf_lab.trace.library_code import is_library_code
 _POOLED = ("hipMallocAsync", "hipMallocFromPoolAsync")
 
 
-_WATCHING = {"race", "sync"}
+_WATCHING = {"init", "race", "sync"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _not_covered(logs: Sequence[ProcessLog], ran: Ran) -> Iterator[str]:
     if not logs:
         yield "everything: the program did not use the virtual GPU"
     elif set(ran.tools) & _WATCHING and not any(log.launches for log in logs):
-        yield "races and barriers: no kernel was watched"
+        yield "what kernels do: none was watched"
 
 
 def _kernels(logs: Sequence[ProcessLog]) -> list[CheckedKernel]:
@@ -131,6 +131,9 @@ def _of_device(log: ProcessLog, ran: Ran) -> Iterator[Finding]:
     for record in log.findings:
         if record["tool"] == "race":
             kind, title, advice = words.RACES[record["kind"], record["why"]]
+        elif record["tool"] == "init":
+            kind = record["kind"]
+            title, advice = words.UNWRITTEN[kind], words.WRITE_FIRST[record["why"]]
         else:
             kind = record["kind"]
             title, advice = words.FAULTS[kind]

@@ -20,8 +20,8 @@ from rocm_perf_lab.schema.common import DeviceInfo, Provenance
 from rocm_perf_lab.trace import triton_log
 from rocm_perf_lab.workflow.provenance import command_line
 
-TOOLS: tuple[Tool, ...] = ("memory", "race", "sync")
-NOT_BUILT = ("init", "hazards")
+TOOLS: tuple[Tool, ...] = ("memory", "init", "race", "sync")
+NOT_BUILT = ("hazards",)
 
 
 @dataclass(frozen=True)

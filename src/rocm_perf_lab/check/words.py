@@ -71,6 +71,22 @@ FAULTS: dict[str, tuple[str, str]] = {
     "stopped": ("the device stopped the kernel", "see the program's own output"),
 }
 
+# What became of bytes that nobody wrote, and where they were.
+UNWRITTEN: dict[str, str] = {
+    "uninitialised-store": "what nobody wrote is stored, or what was computed of it",
+    "uninitialised-atomic": "an atomic update with what nobody wrote, or of it",
+    "uninitialised-address": "an address made of what nobody wrote",
+    "uninitialised-branch": "a branch that is decided by what nobody wrote",
+}
+WRITE_FIRST: dict[str, str] = {
+    "memory": "fill the buffer before the kernel reads it (hipMemset, a copy, a kernel), or read "
+    "only the part that was filled",
+    "lds": "write the shared memory before it is read, every byte of it, and put __syncthreads() "
+    "between where other work-items do",
+    "private": "give the local array its values before they are read",
+    "register": "give the variable a value on every way that leads here",
+}
+
 REFUSED = (
     "a call about memory that the runtime refused",
     "check the pointers against their allocations, the size and the kind of copy; and the result "

@@ -36,11 +36,11 @@ def _tools(wanted: str) -> tuple[Tool, ...]:
     for word in words:
         if word in NOT_BUILT:
             raise UsageError(
-                f"the tool {word} does not exist yet", hint="there are memory, race and sync"
+                f"the tool {word} does not exist yet", hint="there are memory, init, race and sync"
             )
         if word not in (*TOOLS, "all"):
             raise UsageError(
-                f"no tool is called {word}", hint="there are memory, race, sync and all"
+                f"no tool is called {word}", hint="there are memory, init, race, sync and all"
             )
     return tuple(tool for tool in TOOLS if tool in words or "all" in words)
 
@@ -54,7 +54,7 @@ def check(
         typer.Option(
             "--tool",
             metavar="NAMES",
-            help="memory, race, sync, or all; several with commas between.",
+            help="memory, init, race, sync, or all; several with commas between.",
         ),
     ] = "all",
     kernel: KernelRegex = None,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from rocm_perf_lab.schema.common import Document, Model
 
-Tool = Literal["memory", "race", "sync", "fault"]
+Tool = Literal["memory", "init", "race", "sync", "fault"]
 
 
 class SourceFrame(Model):
