@@ -74,8 +74,8 @@ void LaunchInit::reached(const Reached& what) {
     line.string("tool", "init").string("kind", kind_of(what.sink)).string("why", why(origin));
     line.number("bytes", what.bytes);
     if (origin.space == Space::None) {
-      line.string("text", what.registers + (what.registers.empty() ? "registers that nothing wrote" :
-                                                                    ", which nothing wrote"));
+      line.string("text",
+                  what.registers + (what.registers.empty() ? "registers that nothing wrote" : ", which nothing wrote"));
     } else if (origin.space == Space::Lds) {
       line.number("address", origin.address).string("memory", "LDS").number("size", launch_.group_bytes);
     } else if (origin.space == Space::Scratch) {
@@ -87,8 +87,7 @@ void LaunchInit::reached(const Reached& what) {
     if (origin.pc)
       describe(line, launch_,
                {"read of what nobody wrote", origin.pc, origin.bytes, what.group->index, what.wave, int(origin.lane)});
-    describe(line, launch_,
-             {access_of(what.sink), what.inst->pc, what.bytes, what.group->index, what.wave, what.lane});
+    describe(line, launch_, {access_of(what.sink), what.inst->pc, what.bytes, what.group->index, what.wave, what.lane});
     line.close(']');
   });
   ++*counter;

@@ -424,7 +424,8 @@ void GroupInit::loaded(const Wave& wave, Twin& twin, const Inst& inst, uint64_t 
       const Space space = space_of(access, l);
       const uint32_t lacking = all & ~written(twin, space, l, addresses[l], size);
       if (!lacking) return;
-      const Origin origin{inst.pc, addresses[l] + uint32_t(std::countr_zero(lacking)), space, uint8_t(l), uint8_t(size)};
+      const Origin origin{inst.pc, addresses[l] + uint32_t(std::countr_zero(lacking)), space, uint8_t(l),
+                          uint8_t(size)};
       const auto turn = [&](uint32_t row, uint32_t bytes) {
         if (!bytes) return;
         other.vgpr[row][l] ^= bits_of(bytes);
@@ -474,8 +475,7 @@ void GroupInit::scalars_loaded(const Wave& wave, Twin& twin, const Inst& inst, c
 
 void GroupInit::check_scalar(const Wave& wave, const Twin& twin, const Inst& inst, uint32_t code, uint32_t words) {
   for (uint32_t n = code; n < std::min<uint32_t>(code + words, kScalars); ++n)
-    if (twin.unknown_bits[n])
-      return tell(Sink::Address, wave, inst, twin.scalar[n], -1, 0, scalar_text(code, words));
+    if (twin.unknown_bits[n]) return tell(Sink::Address, wave, inst, twin.scalar[n], -1, 0, scalar_text(code, words));
 }
 
 void GroupInit::check_addresses(const Wave& wave, const Twin& twin, const Inst& inst, Lanes lanes) {
@@ -596,12 +596,8 @@ void GroupInit::touching(const Wave& wave, const Inst& inst, const MemAccess& ac
   Twin& twin = twin_of(wave);
   switch (role_of(inst.op).role) {
     case Role::Loads: return check_addresses(wave, twin, inst, lanes_of(access));
-    case Role::Stores:
-      check_addresses(wave, twin, inst, lanes_of(access));
-      return store(wave, twin, inst, access);
-    case Role::Updates:
-      check_addresses(wave, twin, inst, lanes_of(access));
-      return update(wave, twin, inst, access);
+    case Role::Stores: check_addresses(wave, twin, inst, lanes_of(access)); return store(wave, twin, inst, access);
+    case Role::Updates: check_addresses(wave, twin, inst, lanes_of(access)); return update(wave, twin, inst, access);
     case Role::ScalarLoads:
     case Role::ScalarStores: {
       check_scalar(wave, twin, inst, inst.src[0].code, op_table[inst.op].flags & kOpBuffer ? 4 : 2);

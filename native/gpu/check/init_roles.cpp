@@ -10,7 +10,6 @@ namespace {
 
 bool between(InstClass cls, InstClass first, InstClass last) { return cls >= first && cls <= last; }
 
-
 template <size_t kCount>
 bool begins(std::string_view name, const std::string_view (&prefixes)[kCount]) {
   for (const std::string_view prefix : prefixes)
@@ -18,16 +17,13 @@ bool begins(std::string_view name, const std::string_view (&prefixes)[kCount]) {
   return false;
 }
 
-constexpr std::string_view kJudges[] = {
-    "v_cmp",   "v_min", "v_max",  "v_med",     "v_cvt",    "v_frexp_exp", "v_ffb",
-    "s_cmp",   "s_min", "s_max",  "s_bitcmp",  "s_ff",     "s_flbit",     "v_pk_min",
-    "v_pk_max"};
+constexpr std::string_view kJudges[] = {"v_cmp", "v_min", "v_max", "v_med", "v_cvt",   "v_frexp_exp", "v_ffb",
+                                        "s_cmp", "s_min", "s_max", "s_ff",  "s_flbit", "v_pk_min",    "v_pk_max"};
 constexpr std::string_view kMoves[] = {
-    "v_mov",   "v_accvgpr", "v_pk_mov",    "v_swap",  "v_cndmask", "v_perm",  "v_and",      "v_or",
-    "v_not",   "v_xor",     "v_bfi",       "v_bfe",   "v_align",   "v_lshl",  "v_lshr",     "v_ashr",
-    "v_pack",  "v_read",    "v_writelane", "v_bfrev", "ds_",       "v_pk_ls", "v_screen",
-    "s_mov",   "s_and",     "s_or",        "s_xor",   "s_not",     "s_lsh",   "s_bfe",      "s_pack",
-    "s_cselect"};
+    "v_mov",  "v_accvgpr", "v_pk_mov",    "v_swap",  "v_cndmask", "v_perm",  "v_and",    "v_or",
+    "v_not",  "v_xor",     "v_bfi",       "v_bfe",   "v_align",   "v_lshl",  "v_lshr",   "v_ashr",
+    "v_pack", "v_read",    "v_writelane", "v_bfrev", "ds_",       "v_pk_ls", "v_screen", "s_mov",
+    "s_and",  "s_or",      "s_xor",       "s_not",   "s_lsh",     "s_bfe",   "s_pack",   "s_cselect"};
 
 Role role_by_class(InstClass cls, std::string_view name) {
   if (between(cls, InstClass::VALU, InstClass::MFMA_XF32)) return Role::Computes;

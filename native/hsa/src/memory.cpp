@@ -53,8 +53,7 @@ void note_unwritten(const Agent& owner, uint64_t base, uint64_t size) {
   if (!checks || !checks->init) return;
   if (owner.gpu && owner.gpu->device().apu)
     gpu::check::findings().not_covered("init: global memory, which the host of this device writes by itself");
-  else
-    gpu::check::not_yet_written(base, size);
+  else gpu::check::not_yet_written(base, size);
 }
 
 hsa_status_t allocate(Pool& pool, size_t size, void** address) {

@@ -129,14 +129,7 @@ def _strength(finding: Finding) -> int:
 
 def _of_device(log: ProcessLog, ran: Ran) -> Iterator[Finding]:
     for record in log.findings:
-        if record["tool"] == "race":
-            kind, title, advice = words.RACES[record["kind"], record["why"]]
-        elif record["tool"] == "init":
-            kind = record["kind"]
-            title, advice = words.UNWRITTEN[kind], words.WRITE_FIRST[record["why"]]
-        else:
-            kind = record["kind"]
-            title, advice = words.FAULTS[kind]
+        kind, title, advice = words.of(record)
         yield Finding(
             tool=record["tool"],
             kind=kind,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 # (kind, why) -> (kind in the document, title, advice)
 RACES: dict[tuple[str, str], tuple[str, str, str]] = {
     ("lds", "no-barrier"): (
@@ -86,6 +89,17 @@ WRITE_FIRST: dict[str, str] = {
     "private": "give the local array its values before they are read",
     "register": "give the variable a value on every way that leads here",
 }
+
+
+def of(finding: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Of a record of the device: the kind in the document, title, advice."""
+    tool, kind = finding["tool"], finding["kind"]
+    if tool == "race":
+        return RACES[kind, finding["why"]]
+    if tool == "init":
+        return kind, UNWRITTEN[kind], WRITE_FIRST[finding["why"]]
+    return (kind, *FAULTS[kind])
+
 
 REFUSED = (
     "a call about memory that the runtime refused",

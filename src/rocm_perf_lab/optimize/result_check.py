@@ -24,7 +24,7 @@ from rocm_perf_lab.optimize.trial import OpenSession, limit_s
 from rocm_perf_lab.replay.session import ORIGINAL
 
 WATCHED = -1  # a session's seed: no order of its own, every access is looked at
-RACES = "races"
+LOOKED_AT = "every access watched"
 SLOWED = 20  # times: what looking at every access may cost
 REPEATS = 2  # of a candidate on the captured inputs; elsewhere the order changes instead
 
@@ -84,9 +84,9 @@ def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:
 
 
 def _watched(open_session: OpenSession, plan: Plan, image: bytes) -> list[SetResult]:
-    """Every access looked at, on the virtual GPU: a race that no order here shows is one still.
-    What kinds the original has say nothing against a build."""
-    name = RACES
+    """Every access looked at, on the virtual GPU: a race that no order here shows is one still, and so
+    is a value that nobody wrote. What kinds the original has say nothing against a build."""
+    name = LOOKED_AT
     try:
         with open_session(WATCHED) as session:
             if session.device.kind != "virtual":
@@ -94,7 +94,7 @@ def _watched(open_session: OpenSession, plan: Plan, image: bytes) -> list[SetRes
             candidate = session.load(image)
             session.timeout_s = SLOWED * limit_s(plan.run_s)
             for inputs in plan.ordered:
-                name = f"{RACES}, {inputs.name}"
+                name = f"{LOOKED_AT}, {inputs.name}"
                 enter(session, plan.subject, inputs)
                 session.run([ORIGINAL], compare=False)
                 before = session.findings()
@@ -105,7 +105,7 @@ def _watched(open_session: OpenSession, plan: Plan, image: bytes) -> list[SetRes
                     return [SetResult(name, False, _described(own[0]))]
     except PerfLabError as error:
         return [SetResult(name, False, f"it fails: {error.message}")]
-    return [SetResult(RACES, True, None)]
+    return [SetResult(LOOKED_AT, True, None)]
 
 
 def _kind(finding: Mapping[str, Any]) -> tuple[str, str]:
@@ -113,11 +113,11 @@ def _kind(finding: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _described(finding: Mapping[str, Any]) -> str:
-    known = words.RACES.get(_kind(finding))
+    _, title, _ = words.of(finding)
     where = " and ".join(
         f"{side.get('access')} at {text(str(side.get('at')))}" for side in finding.get("sides", ())
     )
-    return f"{known[1] if known else 'a race'} ({where})"[:400]
+    return f"{title} ({where})"[:400]
 
 
 def _of_its_own(open_session: OpenSession, plan: Plan, image: bytes) -> list[InputSet]:

@@ -120,7 +120,7 @@ class _Confined:
             "ROCM_PERF_VIRTUAL_TIMING": "emulation",
             "ROCM_PERF_VIRTUAL_TRANSLATE": "off",
             "ROCM_PERF_VIRTUAL_REPEATS": "run",
-            "ROCM_PERF_CHECK": "race",
+            "ROCM_PERF_CHECK": "init,race",
             "ROCM_PERF_CHECK_LOG": str(self.box.work / own),
         }
 
