@@ -1,7 +1,7 @@
 """`rocm-perf check --tool init`: what nobody wrote is found where it matters, and nowhere else.
 
-The program holds each kernel twice: `name<false>` has the mistake, `name<true>` has not; those called
-`clean_…` read what nobody wrote and are right all the same.
+The program holds each kernel twice: `name<false>` has the mistake, `name<true>` has not; those
+called `clean_…` read what nobody wrote and are right all the same.
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:
 
 
 def _watched(open_session: OpenSession, plan: Plan, image: bytes) -> list[SetResult]:
-    """Every access looked at, on the virtual GPU: a race that no order here shows is one still, and so
-    is a value that nobody wrote. What kinds the original has say nothing against a build."""
+    """Every access looked at, on the virtual GPU: a race that no order here shows is one still, and
+    so is a value that nobody wrote. What kinds the original has say nothing against a build."""
     name = LOOKED_AT
     try:
         with open_session(WATCHED) as session:
