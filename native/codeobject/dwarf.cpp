@@ -110,14 +110,14 @@ class Unit {
   }
 
   void run(Cursor& in) {
-    Row row{0, 1, 1, 0, false};
+    Row row{0, 1, 1, 0, 0, false};
     bool dropped = false;  // code that the linker left out
-    auto reset = [&] { row = {0, 1, 1, 0, false}, dropped = false; };
+    auto reset = [&] { row = {0, 1, 1, 0, 0, false}, dropped = false; };
     auto emit = [&](bool end) {
       if (file_of_.empty() || row.address >= kNowhere || dropped) return;
       budget_.spend(sizeof row / 8);
       const uint32_t file = row.file < file_of_.size() ? file_of_[row.file] : file_of_[0];
-      table_.rows.push_back({row.address, file, row.line, uint32_t(table_.rows.size()), end});
+      table_.rows.push_back({row.address, file, row.line, row.column, uint32_t(table_.rows.size()), end});
     };
     while (in.at < in.bytes.size() && !in.bad) {
       const unsigned op = unsigned(in.fixed(1));
@@ -144,6 +144,7 @@ class Unit {
           case 2: row.address += in.uleb() * min_length_; break;
           case 3: row.line += uint32_t(in.sleb()); break;
           case 4: row.file = uint32_t(in.uleb()); break;
+          case 5: row.column = uint32_t(in.uleb()); break;
           case 8: row.address += (255 - opcode_base_) / line_range_ * min_length_; break;
           case 9: row.address += in.fixed(2); break;
           default:

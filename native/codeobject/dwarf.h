@@ -20,7 +20,7 @@ struct DebugSections {
 
 struct Row {
   uint64_t address = 0;
-  uint32_t file = 0, line = 0, order = 0;
+  uint32_t file = 0, line = 0, column = 0, order = 0;
   bool end = false;
 };
 

@@ -55,12 +55,12 @@ std::vector<Frame> Sources::chain(uint64_t address) const {
   const auto around = scopes_.around(address);
   if (!row && around.empty()) return out;
   Frame frame;
-  if (row) frame = {"", lines_.files[row->file], row->line};
+  if (row) frame = {"", lines_.files[row->file], row->line, row->column};
   for (const dwarf::Scope* scope : around) {
     frame.function = scope->function;
     out.push_back(std::move(frame));
     if (!scope->inlined) return out;
-    frame = {"", "", scope->call_line};
+    frame = {"", "", scope->call_line, 0};
     const auto unit = lines_.units.find(scope->unit);
     if (unit != lines_.units.end() && scope->call_file < unit->second.size())
       frame.file = lines_.files[unit->second[scope->call_file]];
@@ -79,7 +79,7 @@ Sources::Place Sources::place(uint64_t address) const {
     break;
   }
   if (const dwarf::Row* row = found.innermost.file.empty() ? lines_.with_line(address) : nullptr)
-    found.own = found.innermost = {"", lines_.files[row->file], row->line};
+    found.own = found.innermost = {"", lines_.files[row->file], row->line, row->column};
   return found;
 }
 

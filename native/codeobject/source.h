@@ -7,8 +7,9 @@ namespace codeobject {
 
 struct Frame {
   std::string function, file;
-  uint32_t line = 0;
-};  // line 0: not known
+  uint32_t line = 0;    // 0: not known
+  uint32_t column = 0;  // of the innermost frame; 0: not known
+};
 
 // Whether a file belongs to a compiler, a runtime or a framework, not to the program
 // (rocm_perf_lab.trace.library_code is the same in Python, and has the table).

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "check/barriers.h"
 #include "check/faults.h"
 #include "check/init.h"
+#include "check/reached.h"
 #include "check/settings.h"
 #include "check/several.h"
 #include "fault_text.h"
@@ -367,6 +369,8 @@ DispatchResult Dispatcher::run_checked(Launch launch, bool wanted) {
   if (chosen.init) watchers.add(init);
   if (chosen.race && wanted) watchers.add(races);
   if (chosen.sync && wanted) watchers.add(barriers);
+  std::optional<check::LaunchReached> reached;
+  if (chosen.reached) watchers.add(reached.emplace(launch));
   DispatchResult result = run_all(launch, &watchers);
   if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
   if (wanted) races.end();

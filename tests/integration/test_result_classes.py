@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.codeobject.kernels import read_code_objects
-from rocm_perf_lab.optimize.result_check import Plan, check, prepare
+from rocm_perf_lab.optimize.build import LINES
+from rocm_perf_lab.optimize.reached import Piece, Source, differs
+from rocm_perf_lab.optimize.result_check import Plan, check, of_its_own, prepare
 from rocm_perf_lab.optimize.sandbox import Sandbox, available
 from rocm_perf_lab.optimize.target import open_confined
 from rocm_perf_lab.replay.capture import CaptureOptions, capture_program
@@ -121,8 +123,8 @@ class Bench:
     def plan(self, kernel: str) -> Plan:
         return prepare(functools.partial(self.open, kernel), lambda _: self.image(SOURCE, "-g"))
 
-    def image(self, source: str, *flags: str) -> bytes:
-        path = self.folder / "changed.cpp"
+    def image(self, source: str, *flags: str, name: str = "changed.cpp") -> bytes:
+        path = self.folder / name
         path.write_text(source)
         target = self.folder / "changed.hsaco"
         hipcc("-O3", *flags, "--genco", "--offload-arch=gfx942", path, "-o", target)
@@ -146,6 +148,15 @@ def judged(bench: Bench, change: Change) -> None:
         assert found.reason.startswith(change.where), found.reason
 
 
+def unreached(bench: Bench, change: Change) -> str | None:
+    """What is not known of it for want of an input."""
+    sides = [Source(bench.folder / f"{n}.cpp", s) for n, s in enumerate((SOURCE, change.source))]
+    lines = [bench.image(each.text, *LINES, name=each.path.name) for each in sides]
+    opening, plan = functools.partial(bench.open, change.kernel), bench.plan(change.kernel)
+    sets = [*plan.sets, *of_its_own(opening, plan, bench.image(change.source))]
+    return differs(sides[0], sides[1], [Piece(opening, plan, sets, *lines)])
+
+
 def named(change: Change) -> str:
     return f"{change.kernel}: {change.name}"
 
@@ -153,6 +164,20 @@ def named(change: Change) -> str:
 @pytest.mark.parametrize("change", QUICK, ids=named)
 def test_a_class_of_wrong_results(bench: Bench, change: Change) -> None:
     judged(bench, change)
+
+
+def test_a_special_case_that_is_none_of_the_inputs_is_not_known_to_be_right(bench: Bench) -> None:
+    """Which no number in the code names: the inputs cannot be made for it."""
+    line = "if (i * 37 + n * 5 == 1013904223) y[i] = 0;"
+    special = Change("axpy", "a computed case", "if (i < n)", f"{line}\n  if (i < n)", HONEST)
+    judged(bench, special)
+    why = unreached(bench, special)
+    assert why is not None and line in why
+
+
+@pytest.mark.parametrize("change", [c for c in QUICK if c.where is HONEST], ids=named)
+def test_every_line_of_an_honest_kernel_is_reached(bench: Bench, change: Change) -> None:
+    assert unreached(bench, change) is None
 
 
 @pytest.mark.slow

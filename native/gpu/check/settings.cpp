@@ -21,6 +21,7 @@ const Settings* read() {
     found.init |= tool == "init";
     found.race |= tool == "race";
     found.sync |= tool == "sync";
+    found.reached |= tool == "reached";
     left.remove_prefix(std::min(comma + 1, left.size()));
   }
   record::Line("checks").string("tools", tools).write();  // the log begins, whatever the program does

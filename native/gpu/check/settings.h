@@ -7,7 +7,8 @@ namespace gpu::check {
 
 struct Settings {
   bool memory = false, init = false, race = false, sync = false;
-  bool watches() const { return init || race || sync; }  // every instruction, that is
+  bool reached = false;  // no tool of the command: what `optimize` asks of its inputs
+  bool watches() const { return init || race || sync || reached; }  // every instruction, that is
   bool wants(const std::string& kernel) const;  // a demangled name
 
   std::string kernels;  // a regular expression; empty: all

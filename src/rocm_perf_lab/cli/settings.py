@@ -26,7 +26,7 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_CACHE_DIR": ("a folder", None),
     "ROCM_PERF_CHECK": (
         "memory, init, race, sync, with commas between",
-        r"((memory|init|race|sync)(,(memory|init|race|sync))*)?",
+        r"((memory|init|race|sync|reached)(,(memory|init|race|sync|reached))*)?",
     ),
     "ROCM_PERF_CHECK_KERNEL": ("a regular expression", None),
     "ROCM_PERF_CHECK_LOG": ("a folder", None),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab import beneath
 from rocm_perf_lab.errors import PerfLabError
-from rocm_perf_lab.optimize import code_guard, promises, result_check, static_guard
+from rocm_perf_lab.optimize import code_guard, promises, reached, result_check, static_guard
 from rocm_perf_lab.optimize.build import Builder, BuildFailed, Built
 from rocm_perf_lab.optimize.measure import Bar, Measured
 from rocm_perf_lab.optimize.patch import make_patch
@@ -153,7 +154,31 @@ class Attempt:
         self.tell("gate", title)
         image = built.code_of(symbol).elf.data
         outcome = _gated(outcome, target, self.best, image, self.bar)
-        return self._built_again(outcome) if outcome.accepted else outcome
+        if not outcome.accepted:
+            return outcome
+        self.tell("result_check", f"{title}: which lines the inputs reach")
+        if reason := self._unreached(changed, built, outcome.proposal.source):
+            return replace(outcome, stage="result_check", reason=reason)
+        return self._built_again(outcome)
+
+    def _unreached(self, changed: Sequence[str], built: Built, text: str) -> str | None:
+        """A line that no input of the result check reached, and that is not in both builds. Late,
+        because it takes two more builds, and runs of both on everything. None also where that
+        cannot be had: on hardware, and where --build does not say where options go."""
+        path, folder = self.context.path, self.folder.with_name(f"{self.folder.name}-lines")
+        sources, lines = [], list[Built]()
+        try:
+            for name, source in (("before", self.context.source), ("after", text)):
+                own = folder / name
+                found = self.builder.lines_build(path, source, own)
+                if found is None:
+                    return None
+                sources.append(reached.Source(own / path.name, source))
+                lines.append(found)
+            pieces = self.target.pieces(changed, built, (lines[0], lines[1]))
+            return reached.differs(sources[0], sources[1], pieces)
+        finally:
+            beneath.remove(folder.parent, folder.name)
 
     def _built_again(self, outcome: Outcome) -> Outcome:
         """Last, because it is wanted of few: the same text must give the same code."""

@@ -17,6 +17,9 @@ from rocm_perf_lab.optimize.sandbox import Sandbox
 BUILD_LIMIT_S = 600.0
 SOURCE, OUTPUT = "{source}", "{output}"
 PROGRAM, MOST_BYTES = "program", 1 << 30
+LINES = (
+    "-g", "-O1", "-finline-functions", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,17 @@ class Recipe:
 
     def with_debug(self) -> Recipe:
         """With debug information, where it is clear how to ask for it."""
-        if SOURCE not in self.words or "-g" in self.words:
+        return self if "-g" in self.words else self._with("-g")
+
+    def with_lines(self) -> Recipe:
+        """With line numbers, and hardly optimized: most instructions are still the source's."""
+        return self._with(*LINES)
+
+    def _with(self, *flags: str) -> Recipe:
+        if SOURCE not in self.words:
             return self
         at = self.words.index(SOURCE)
-        return Recipe((*self.words[:at], "-g", *self.words[at:]))
+        return Recipe((*self.words[:at], *flags, *self.words[at:]))
 
     def fill(self, sources: Sequence[Path], output: Path) -> list[str]:
         words: list[str] = []
@@ -162,7 +172,13 @@ class Builder:
     def debug_build(self, changed: Path, text: str, folder: Path) -> Built | None:
         """Built once, with debug information: to read types of, not to run, because compilers may
         order instructions in another way then. None: it cannot be had."""
-        recipe = self.recipe.with_debug()
+        return self._otherwise(self.recipe.with_debug(), changed, text, folder)
+
+    def lines_build(self, changed: Path, text: str, folder: Path) -> Built | None:
+        """Built once so that instructions tell which lines ran. None: it cannot be had."""
+        return self._otherwise(self.recipe.with_lines(), changed, text, folder)
+
+    def _otherwise(self, recipe: Recipe, changed: Path, text: str, folder: Path) -> Built | None:
         if recipe == self.recipe:
             return None
         try:

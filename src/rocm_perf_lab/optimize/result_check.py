@@ -73,7 +73,7 @@ def check(open_session: OpenSession, plan: Plan, image: bytes) -> CheckResult:
         if results and results[-1].reason:
             return CheckResult(tuple(results))
     try:
-        further = _of_its_own(open_session, plan, image)
+        further = of_its_own(open_session, plan, image)
     except PerfLabError as error:
         failed = SetResult("what its code names", False, f"cannot be tried: {error.message}")
         return CheckResult((*results, failed))
@@ -97,10 +97,10 @@ def _watched(open_session: OpenSession, plan: Plan, image: bytes) -> list[SetRes
                 name = f"{LOOKED_AT}, {inputs.name}"
                 enter(session, plan.subject, inputs)
                 session.run([ORIGINAL], compare=False)
-                before = session.findings()
+                before = session.noted("finding")
                 session.run([candidate], compare=False)
                 had = {_kind(each) for each in before}
-                own = [f for f in session.findings()[len(before) :] if _kind(f) not in had]
+                own = [f for f in session.noted("finding")[len(before) :] if _kind(f) not in had]
                 if own:
                     return [SetResult(name, False, _described(own[0]))]
     except PerfLabError as error:
@@ -120,7 +120,8 @@ def _described(finding: Mapping[str, Any]) -> str:
     return f"{title} ({where})"[:400]
 
 
-def _of_its_own(open_session: OpenSession, plan: Plan, image: bytes) -> list[InputSet]:
+def of_its_own(open_session: OpenSession, plan: Plan, image: bytes) -> list[InputSet]:
+    """Sets that a build's own code suggests."""
     if not plan.names:
         return []
     own = named(image, plan.symbol).without(plan.names)
@@ -157,4 +158,6 @@ def _compared(
     return results
 
 
-__all__ = ["CheckResult", "Plan", "SetResult", "check", "prepare", "prepare_larger"]
+__all__ = [
+    "CheckResult", "Plan", "SetResult", "check", "of_its_own", "prepare", "prepare_larger"
+]  # fmt: skip

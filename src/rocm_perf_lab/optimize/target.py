@@ -20,8 +20,10 @@ from rocm_perf_lab.optimize.family import Family, make_family
 from rocm_perf_lab.optimize.layout import Debug, no_debug
 from rocm_perf_lab.optimize.measure import write_floor_ns
 from rocm_perf_lab.optimize.plan import INTERLEAVINGS
+from rocm_perf_lab.optimize.reached import SEEING_LINES, Piece
 from rocm_perf_lab.optimize.result_check import WATCHED, CheckResult, Plan
 from rocm_perf_lab.optimize.sandbox import Sandbox
+from rocm_perf_lab.optimize.trial import OpenSession
 from rocm_perf_lab.replay.capture import CaptureOptions, capture_program
 from rocm_perf_lab.replay.format import Capture, open_capture
 from rocm_perf_lab.replay.launches import Launches, launch_of
@@ -36,6 +38,7 @@ FOUND = "found"  # and in the latter: what is noticed while a build runs
 LEFTOVER = dict(zip((0, *INTERLEAVINGS), (0xFF, 0x3C, 0x7F), strict=True))
 NO_LARGER = "sizes larger than the program's are not tried: {}"
 _SESSIONS = itertools.count(1)
+_TOOLS = {WATCHED: "init,race", SEEING_LINES: "reached"}
 Tell = Callable[[str], None]
 
 
@@ -66,6 +69,26 @@ class Target:
         if main.reason:
             return main
         return CheckResult((*main.sets, *self.family.check(changed, built).sets))
+
+    def pieces(
+        self, changed: Sequence[str], built: Built, lines: tuple[Built, Built]
+    ) -> list[Piece]:
+        """All that `check` compares, with two builds that tell which lines ran."""
+        compared: list[tuple[OpenSession, Plan, str]] = [
+            (self.open_session, self.plan, self.symbol)
+        ]
+        compared += [
+            (each.opening, each.plan, each.launch.symbol)
+            for each in self.family.compared()
+            if each.launch.symbol in changed
+        ]
+        found = []
+        for opening, plan, symbol in compared:
+            image = built.code_of(symbol).elf.data
+            sets = [*plan.sets, *result_check.of_its_own(opening, plan, image)]
+            before, after = (each.code_of(symbol).elf.data for each in lines)
+            found.append(Piece(opening, plan, sets, before, after))
+        return found
 
     @property
     def notes(self) -> list[str]:
@@ -98,8 +121,8 @@ class _Confined:
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         if self.interleaving is None:
             return self.box.environment(extra)
-        if self.interleaving == WATCHED:
-            return self.box.environment({**extra, **self._watching()})
+        if tools := _TOOLS.get(self.interleaving):
+            return self.box.environment({**extra, **self._watching(tools)})
         # Results are wanted, not times: no model, and one order for each seed.
         chosen = {
             "ROCM_PERF_VIRTUAL_TIMING": "emulation",
@@ -111,7 +134,7 @@ class _Confined:
         }
         return self.box.environment({**extra, **chosen})
 
-    def _watching(self) -> dict[str, str]:
+    def _watching(self, tools: str) -> dict[str, str]:
         """Every access is looked at, in the usual order."""
         # Of its own: inside a sandbox processes have the same numbers again.
         own = f"{FOUND}/{next(_SESSIONS)}"
@@ -120,7 +143,7 @@ class _Confined:
             "ROCM_PERF_VIRTUAL_TIMING": "emulation",
             "ROCM_PERF_VIRTUAL_TRANSLATE": "off",
             "ROCM_PERF_VIRTUAL_REPEATS": "run",
-            "ROCM_PERF_CHECK": "init,race",
+            "ROCM_PERF_CHECK": tools,
             "ROCM_PERF_CHECK_LOG": str(self.box.work / own),
         }
 

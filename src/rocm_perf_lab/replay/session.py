@@ -303,10 +303,10 @@ class ReplaySession:
         """Of the bytes that (address, size) hold now: after a run, what it left."""
         return str(self._ask("digest", ranges=[list(each) for each in ranges]))
 
-    def findings(self) -> list[dict[str, Any]]:
-        """What the virtual GPU's checks (`rocm-perf check`) found in all runs so far, as they wrote
-        it down; nothing where the worker's environment asks for none."""
-        return list(self._ask("findings"))
+    def noted(self, kind: str) -> list[dict[str, Any]]:
+        """What the virtual GPU's checks (`rocm-perf check`) wrote down of all runs so far, of one
+        kind; nothing where the worker's environment asks for none."""
+        return list(self._ask("noted", kind=kind))
 
     def read(self, ranges: Sequence[tuple[int, int]]) -> list[Bytes]:
         """The bytes that (address, size) hold now: after a run, what it left."""

@@ -163,8 +163,8 @@ class _Server:
     def _do_digest(self, ranges: list[list[int]]) -> str:
         return self.machine.digest([(address, size) for address, size in ranges])
 
-    def _do_findings(self) -> list[dict[str, Any]]:
-        """Of `rocm-perf check`'s tools so far, where the environment asks for them."""
+    def _do_noted(self, kind: str) -> list[dict[str, Any]]:
+        """By `rocm-perf check`'s tools so far, where the environment asks for them."""
         import json
         import os
         from pathlib import Path
@@ -172,7 +172,7 @@ class _Server:
         folder = os.environ.get("ROCM_PERF_CHECK_LOG")
         texts = [f.read_text("ascii", "replace") for f in Path(folder or "none").glob("*.log")]
         records = [json.loads(line) for text in texts for line in text.splitlines()]
-        return [record for record in records if record["r"] == "finding"]
+        return [record for record in records if record["r"] == kind]
 
     def _do_read(self, ranges: list[list[int]]) -> None:
         self.pieces = [p for at, size in ranges for p in self.machine.contents(at, size)]

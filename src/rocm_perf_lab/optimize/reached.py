@@ -1,0 +1,143 @@
+"""Which lines of a kernel no input of a check reaches, and conditions that none decides both ways.
+
+Results say nothing of them: what a special case leads to is not compared where none of the inputs
+is that case. So such a line has to stand in both builds as it is. For this both are built once
+more, with line numbers and hardly optimized, so that instructions are still what the source says;
+they run on all sets of a check, on the virtual GPU, which sees every instruction
+(native/gpu/check/reached.h).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.errors import PerfLabError
+from rocm_perf_lab.optimize.agreement import enter
+from rocm_perf_lab.optimize.input_sets import InputSet
+from rocm_perf_lab.optimize.plan import Plan
+from rocm_perf_lab.optimize.trial import OpenSession, limit_s
+
+SEEING_LINES = -2  # a session's seed: no order of its own, every instruction is noted
+SLOWED = 20  # times: hardly optimized, and every instruction looked at
+RAN, TRUE, FALSE = 1, 2, 4  # as reached.cpp writes them
+NOT_RUN = "no input that was tried leads there"
+ONE_WAY = "every input that was tried decides it one way"
+_DIVIDES = "/%"  # compilers make these of comparisons, which are not the source's
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One launch with what it was compared on, and the two builds' code for it."""
+
+    open_session: OpenSession
+    plan: Plan
+    sets: Sequence[InputSet]
+    before: bytes
+    after: bytes
+
+
+@dataclass
+class Place:
+    """What there is to be seen at a place of the source, and what was."""
+
+    every: int = 0
+    seen: int = 0
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text as it was built: `path` is what its line numbers say."""
+
+    path: Path
+    text: str
+
+    def line(self, number: int) -> str:
+        lines = self.text.splitlines()
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+Places = Mapping[tuple[int, int], Place]  # by line and column
+
+
+@dataclass
+class Seen:
+    """By file; of all runs together."""
+
+    files: dict[str, dict[tuple[int, int], Place]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(Place))
+    )
+
+    def add(self, records: Iterable[Mapping[str, Any]]) -> None:
+        for record in records:
+            if "file" in record:
+                place = self.files[record["file"]][record["line"], record["column"]]
+                place.every |= record.get("all", 0)
+                place.seen |= record.get("seen", 0)
+
+    def of(self, source: Source) -> Places:
+        return self.files.get(str(source.path), {})
+
+
+def differs(before: Source, after: Source, pieces: Sequence[Piece]) -> str | None:
+    """Why it is not known that two builds do the same: a line that no input reached, and that is
+    not in both; None: there is none."""
+    seen = Seen()
+    for piece in pieces:
+        try:
+            seen.add(_noted(piece))
+        except PerfLabError as error:
+            return f"which of its lines the inputs reach cannot be seen: {error.message}"
+    return judge(before, seen.of(before), after, seen.of(after))
+
+
+def judge(before: Source, old: Places, after: Source, new: Places) -> str | None:
+    """A case of its own must not come, and one of the original that nothing tried must not go. A
+    condition of the original that is always the same may: it often cannot be otherwise."""
+    own, proposed = missing(before, old), missing(after, new)
+    lines = {_normal(line) for line in after.text.splitlines()}
+    for text, why in own.items():
+        if why == NOT_RUN and text not in lines:
+            return f"{why}: the original's line {text!r} has to stay as it is"
+    for text, why in proposed.items():
+        if text not in own:
+            return f"{why}: what its line {text!r} leads to cannot be compared"
+    return None
+
+
+def missing(source: Source, places: Places) -> dict[str, str]:
+    """Lines that were not reached, or decided one way only, with why; without their spaces."""
+    found: dict[str, str] = {}
+    for (number, column), place in sorted(places.items()):
+        line = source.line(number)
+        unseen = place.every & ~place.seen
+        if line[column - 1 : column] in _DIVIDES:
+            unseen &= RAN
+        text = _normal(line)
+        if unseen and text and found.get(text) != NOT_RUN:
+            found[text] = NOT_RUN if unseen & RAN else ONE_WAY
+    return found
+
+
+def _normal(line: str) -> str:
+    """Spaces and remarks say nothing."""
+    return re.sub(r"\s+", " ", line.partition("//")[0]).strip()
+
+
+def _noted(piece: Piece) -> list[dict[str, Any]]:
+    with piece.open_session(SEEING_LINES) as session:
+        if session.device.kind != "virtual":
+            return []
+        session.timeout_s = SLOWED * limit_s(piece.plan.run_s)
+        builds = [session.load(piece.before), session.load(piece.after)]
+        for inputs in piece.sets:
+            enter(session, piece.plan.subject, inputs)
+            session.run(builds, compare=False)
+        return [*session.noted("code"), *session.noted("reached")]
+
+
+__all__ = ["SEEING_LINES", "Piece", "Place", "Seen", "Source", "differs", "judge", "missing"]
