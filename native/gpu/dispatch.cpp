@@ -13,6 +13,7 @@
 #include "check/settings.h"
 #include "check/several.h"
 #include "fault_text.h"
+#include "progress.h"
 
 namespace gpu {
 namespace {
@@ -32,7 +33,11 @@ struct Dispatcher::Active {
     uint64_t begin, end;
   };
   Active(const Launch& the_launch, GroupWatcher* told, uint64_t the_seed, uint64_t most)
-      : launch(the_launch), watcher(told), seed(the_seed), resident_limit(most) {}
+      : launch(the_launch),
+        watcher(told),
+        seed(the_seed),
+        resident_limit(most),
+        progress(the_launch.kernel->name, the_launch.group_count) {}
 
   const Launch& launch;
   translate::Kernel* tier = nullptr;  // where it may be translated
@@ -52,6 +57,7 @@ struct Dispatcher::Active {
   std::atomic<bool> cancelled{false};
   std::condition_variable done;
   DispatchResult result;
+  Progress progress;
 
   // Interleaved workgroups are few at a time. Those that wait for one that has not begun get nowhere: the
   // longer none ends, the more are begun.
@@ -167,6 +173,7 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
   Result result = Result::Finished;
   bool no_scratch = false;
   DispatchResult part;
+  uint64_t ran = 0;
   FaultReport fault;
   do {
     if (starting) {
@@ -179,6 +186,7 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
     }
     result = group->run(active.launch, limits_, memory_, active.cancelled);
     tiers_.ran(active.tier, group->used);
+    ran += group->used;
     if (result != Result::Yielded) add(part, *group);
     if (result == Result::Finished && active.watcher) active.watcher->finished(*group);
   } while (starting && result == Result::Finished && span.begin < span.end);
@@ -190,6 +198,7 @@ bool Dispatcher::step(Active& active, std::unique_lock<std::mutex>& lock) {
   lock.lock();
   --active.running;
   add(active.result, part);
+  active.progress.reached(active.result.workgroups, ran);
   if (part.workgroups) active.turns = 0;
   else if (!waited_for_host) ++active.turns;
   // Counted in rounds without an end, so that it is the same on every run.

@@ -33,6 +33,18 @@ def test_program(name: str, tmp_path: Path) -> None:
     assert done.stdout.endswith("0 failures\n")
 
 
+def test_a_launch_that_takes_long_says_how_far_it_is(tmp_path: Path) -> None:
+    program = built("long_launch", tmp_path)
+    done = run(program, environment={"ROCM_PERF_VIRTUAL_PROGRESS": "0.001"})
+    first = re.compile(
+        r"rocm-perf: counts\(unsigned int\*, unsigned int\): [1-9]\d? of 40 workgroups and "
+        r"\d+ million wave instructions in \d+ s, about \d+ s left of this launch"
+    )
+    assert any(map(first.fullmatch, done.stderr.splitlines())), done.stderr
+    assert done.stdout == run(program).stdout == "done\n"
+    assert not run(program).stderr
+
+
 def test_another_order_of_waves_shows_what_no_barrier_holds(tmp_path: Path) -> None:
     program = built("together", tmp_path)
     orders = [run(program, environment={"ROCM_PERF_VIRTUAL_WAVES": str(n)}) for n in range(1, 4)]

@@ -27,6 +27,9 @@ EXAMPLES = examples(
     "rocm-perf run --timing model ./benchmark",
 )
 
+# The virtual GPU says how far a launch is that takes longer, and what is left of it.
+PROGRESS, FIRST_LINE_S = "ROCM_PERF_VIRTUAL_PROGRESS", "30"
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
@@ -53,6 +56,7 @@ def run(
         del words[0]
     chosen = discover.choose(device)
     environment = {
+        PROGRESS: FIRST_LINE_S,
         **discover.environment_for(chosen, device),
         **bounds_variable(bounds),
         **timing_variable(timing),

@@ -50,6 +50,7 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     ),
     "ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS": ("a whole number", r"\d{0,19}"),
     "ROCM_PERF_VIRTUAL_MEMORY": ("bytes, like 8G", r"(\d+[KMGT]?)?"),
+    "ROCM_PERF_VIRTUAL_PROGRESS": ("seconds", r"(\d{1,6}(\.\d{1,6})?)?"),
     "ROCM_PERF_VIRTUAL_REPEATS": ("run or skip", r"(run|skip)?"),
     "ROCM_PERF_VIRTUAL_TIMING": ("emulation or model", r"(emulation|model)?"),
     "ROCM_PERF_VIRTUAL_TRANSLATE": ("off, on or always", r"(off|on|always)?"),
