@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from rocm_perf_lab.optimize.reached import (
+    ENTER,
     FALSE,
+    NO,
     NOT_RUN,
     ONE_WAY,
     RAN,
+    STAY,
     TRUE,
+    YES,
     Seen,
     Source,
     judge,
@@ -87,10 +91,29 @@ def test_nor_one_go() -> None:
     assert why is not None and "has to stay as it is" in why
 
 
-def test_a_condition_of_the_original_that_never_changes_may_go() -> None:
-    """It may be one that cannot be otherwise, as a bound that nothing exceeds."""
-    old = seen(BEFORE, (4, 9, BOTH, RAN | FALSE)).of(BEFORE)
-    assert judge(BEFORE, old, WITHOUT, {}) is None
+def test_nor_a_decision_that_is_always_the_same() -> None:
+    """Compilers choose between two values where the source has a branch."""
+    decides = RAN | YES | NO
+    old = seen(BEFORE, (4, 9, BOTH, BOTH), (4, 20, decides, RAN | NO)).of(BEFORE)
+    assert judge(BEFORE, old, WITHOUT, {}) is not None
+
+
+def test_one_of_several_comparisons_may_come_out_the_same() -> None:
+    """In `a && b ? x : y` it is the choice that has to be made both ways."""
+    source = Source(Path("/c.cpp"), "x = n > 0 && n < m ? n : m;\n")
+    compared = [(1, 7, BOTH, BOTH), (1, 16, BOTH, RAN | TRUE)]
+    chosen = seen(source, *compared, (1, 20, RAN | YES | NO, RAN | YES | NO))
+    assert not missing(source, chosen.of(source))
+    entered = seen(source, *compared, (1, 20, RAN | ENTER | STAY, RAN | ENTER | STAY))
+    assert not missing(source, entered.of(source))
+    assert missing(source, seen(source, *compared).of(source))
+
+
+def test_that_every_lane_enters_a_loop_is_no_decision() -> None:
+    source = Source(Path("/l.cpp"), "for (int i = 0; i < n; ++i) x += i;\n")
+    every, some = RAN | ENTER | STAY, RAN | ENTER
+    assert not missing(source, seen(source, (1, 1, every, some), (1, 19, BOTH, BOTH)).of(source))
+    assert missing(BEFORE, seen(BEFORE, (4, 9, every, some)).of(BEFORE))
 
 
 def test_spaces_and_remarks_make_no_other_line() -> None:

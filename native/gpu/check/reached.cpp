@@ -12,11 +12,11 @@
 namespace gpu::check {
 namespace {
 
-// What can be seen of an instruction.
-constexpr uint8_t kRan = 1, kTrue = 2, kFalse = 4;
+// What can be seen of an instruction: a comparison comes out, a decision is made, lanes part (reached.py).
+constexpr uint8_t kRan = 1, kTrue = 2, kFalse = 4, kYes = 8, kNo = 16, kEnter = 32, kStay = 64;
 
-// Where a condition's outcome is read from after the instruction.
-enum class Outcome : uint8_t { None, Mask, Choice, Scalar, Vcc };
+// Where that is read from after the instruction.
+enum class Outcome : uint8_t { None, Mask, Choice, Scalar, Vcc, Lanes };
 
 Outcome find(const OpInfo& op) {
   const std::string_view name = op.name;
@@ -25,6 +25,7 @@ Outcome find(const OpInfo& op) {
   if (name.starts_with("s_cbranch_scc") || name.starts_with("s_cselect") || name.starts_with("s_cmov"))
     return Outcome::Scalar;
   if (name.starts_with("s_cbranch_vcc")) return Outcome::Vcc;
+  if (name.starts_with("s_and_saveexec") || name.starts_with("s_andn2_saveexec")) return Outcome::Lanes;
   return Outcome::None;
 }
 
@@ -37,7 +38,14 @@ Outcome outcome_of(uint16_t op) {
   return all[op];
 }
 
-uint8_t possible(const Inst& inst) { return outcome_of(inst.op) == Outcome::None ? kRan : kRan | kTrue | kFalse; }
+uint8_t possible(const Inst& inst) {
+  switch (outcome_of(inst.op)) {
+    case Outcome::None: return kRan;
+    case Outcome::Mask: return kRan | kTrue | kFalse;
+    case Outcome::Lanes: return kRan | kEnter | kStay;
+    default: return kRan | kYes | kNo;
+  }
+}
 
 uint64_t mask_at(const Wave& wave, uint32_t code) {
   uint64_t out = 0;
@@ -45,20 +53,21 @@ uint64_t mask_at(const Wave& wave, uint32_t code) {
   return out;
 }
 
-uint8_t among(uint64_t mask, uint64_t lanes) {
-  return uint8_t((mask & lanes ? kTrue : 0) | (~mask & lanes ? kFalse : 0));
+uint8_t among(uint64_t mask, uint64_t lanes, uint8_t some, uint8_t others) {
+  return uint8_t((mask & lanes ? some : 0) | (~mask & lanes ? others : 0));
 }
 
 uint8_t went(const Wave& wave, const Inst& inst, uint64_t exec) {
   switch (outcome_of(inst.op)) {
     case Outcome::None: return 0;
-    case Outcome::Mask: return among(mask_at(wave, inst.sdst), exec);
+    case Outcome::Mask: return among(mask_at(wave, inst.sdst), exec, kTrue, kFalse);
     case Outcome::Choice: {
       const Source& mask = inst.src[2];
-      return among(mask.kind == Source::Scalar ? mask_at(wave, mask.code) : wave.vcc, exec);
+      return among(mask.kind == Source::Scalar ? mask_at(wave, mask.code) : wave.vcc, exec, kYes, kNo);
     }
-    case Outcome::Scalar: return wave.scc ? kTrue : kFalse;
-    case Outcome::Vcc: return wave.vcc ? kTrue : kFalse;
+    case Outcome::Scalar: return wave.scc ? kYes : kNo;
+    case Outcome::Vcc: return wave.vcc ? kYes : kNo;
+    case Outcome::Lanes: return among(wave.exec, exec, kEnter, kStay);
   }
   return 0;
 }

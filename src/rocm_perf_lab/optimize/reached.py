@@ -1,4 +1,4 @@
-"""Which lines of a kernel no input of a check reaches, and conditions that none decides both ways.
+"""Which lines of a kernel no input of a check reaches, and which decisions always go one way.
 
 Results say nothing of them: what a special case leads to is not compared where none of the inputs
 is that case. So such a line has to stand in both builds as it is. For this both are built once
@@ -24,10 +24,14 @@ from rocm_perf_lab.optimize.trial import OpenSession, limit_s
 
 SEEING_LINES = -2  # a session's seed: no order of its own, every instruction is noted
 SLOWED = 20  # times: hardly optimized, and every instruction looked at
-RAN, TRUE, FALSE = 1, 2, 4  # as reached.cpp writes them
+# What reached.cpp sees of an instruction: that it ran; a comparison that comes out true, and false;
+# a decision, what to take or where to go, by one or more of them; lanes in a branch, and not.
+RAN, TRUE, FALSE, YES, NO, ENTER, STAY = 1, 2, 4, 8, 16, 32, 64
+_BOTH = (YES | NO, ENTER | STAY)
 NOT_RUN = "no input that was tried leads there"
 ONE_WAY = "every input that was tried decides it one way"
-_DIVIDES = "/%"  # compilers make these of comparisons, which are not the source's
+_DIVIDES = ("/", "%")  # which compilers make of comparisons
+_LOOPS = ("for", "while")
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,14 @@ class Place:
 
     every: int = 0
     seen: int = 0
+
+    @property
+    def missing(self) -> int:
+        return self.every & ~self.seen
+
+    @property
+    def decided(self) -> bool:
+        return any(self.seen & both == both for both in _BOTH)
 
 
 @dataclass(frozen=True)
@@ -96,12 +108,11 @@ def differs(before: Source, after: Source, pieces: Sequence[Piece]) -> str | Non
 
 
 def judge(before: Source, old: Places, after: Source, new: Places) -> str | None:
-    """A case of its own must not come, and one of the original that nothing tried must not go. A
-    condition of the original that is always the same may: it often cannot be otherwise."""
+    """A case that nothing tried must not go, and none must come."""
     own, proposed = missing(before, old), missing(after, new)
     lines = {_normal(line) for line in after.text.splitlines()}
     for text, why in own.items():
-        if why == NOT_RUN and text not in lines:
+        if text not in lines:
             return f"{why}: the original's line {text!r} has to stay as it is"
     for text, why in proposed.items():
         if text not in own:
@@ -111,16 +122,31 @@ def judge(before: Source, old: Places, after: Source, new: Places) -> str | None
 
 def missing(source: Source, places: Places) -> dict[str, str]:
     """Lines that were not reached, or decided one way only, with why; without their spaces."""
+    lines = defaultdict[int, list[tuple[int, Place]]](list)
+    for (number, column), place in places.items():
+        lines[number].append((column, place))
     found: dict[str, str] = {}
-    for (number, column), place in sorted(places.items()):
+    for number, there in sorted(lines.items()):
         line = source.line(number)
-        unseen = place.every & ~place.seen
-        if line[column - 1 : column] in _DIVIDES:
-            unseen &= RAN
-        text = _normal(line)
-        if unseen and text and found.get(text) != NOT_RUN:
-            found[text] = NOT_RUN if unseen & RAN else ONE_WAY
+        text, why = _normal(line), _why(line, there)
+        if text and why and found.get(text) != NOT_RUN:
+            found[text] = why
     return found
+
+
+def _why(line: str, there: Sequence[tuple[int, Place]]) -> str | None:
+    if any(place.missing & RAN for _, place in there):
+        return NOT_RUN
+    own = [(line[column - 1 :], place) for column, place in there]
+    own = [(text, place) for text, place in own if not text.startswith(_DIVIDES)]
+    # A loop that every lane enters ends all the same.
+    if any(
+        p.missing & (YES | NO if t.startswith(_LOOPS) else YES | NO | ENTER | STAY) for t, p in own
+    ):
+        return ONE_WAY
+    # One of several comparisons may always come out the same: what matters is what they decide.
+    compared = any(place.missing & (TRUE | FALSE) for _, place in own)
+    return ONE_WAY if compared and not any(place.decided for _, place in own) else None
 
 
 def _normal(line: str) -> str:
