@@ -193,6 +193,14 @@ def test_less_than_a_workgroup_is_among_the_sizes() -> None:
     assert "sizes of half a workgroup" not in draws.smaller(100, 256)
 
 
+def test_sizes_by_whose_reciprocals_no_division_is_done_are_among_them() -> None:
+    double, single = draws.NO_RECIPROCAL.values()
+    assert double * (1.0 / double) < 1
+    assert np.float32(single) * (np.float32(1) / np.float32(single)) < 1
+    assert {double, single} <= set(draws.smaller(80, 64).values())
+    assert not {double, single} & set(draws.smaller(40, 64).values())
+
+
 @given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=1, max_size=50), st.integers(0, 99))
 def test_one_infinity_is_one(numbers: list[float], seed: int) -> None:
     old = np.array(numbers, "<f4").view(np.uint8)

@@ -552,6 +552,8 @@ def _divided_alike(value: int) -> int:
 
 _FEW_KINDS = 16  # a number below this may say which of several
 _TURNED = range(2, 8)  # of such a number, or of several that are yes or no
+# 49 * (1.0 / 49) and 41 * (1.0f / 41) are less than one, the first for which that is so.
+NO_RECIPROCAL = {"sizes without a reciprocal": 49, "sizes without one in single precision": 41}
 # Also of one argument alone.
 ALONE = {"sizes of nought": 0, "sizes of one": 1, "sizes of two": 2, "sizes of three": 3}
 
@@ -559,7 +561,7 @@ ALONE = {"sizes of nought": 0, "sizes of one": 1, "sizes of two": 2, "sizes of t
 def smaller(value: int, workgroup: int) -> dict[str, int]:
     """Sizes below a size, by the names of the sets they make: a few less, one that the same powers
     of two divide, as many whole workgroups as fit below it, and one past those; less than one
-    workgroup; next to none."""
+    workgroup; those that no product with a reciprocal divides by; next to none."""
     if value < 0:
         return {}
     # Perhaps no size, but where to begin, or which of several.
@@ -576,6 +578,7 @@ def smaller(value: int, workgroup: int) -> dict[str, int]:
         "sizes of whole workgroups": whole,
         "sizes one past whole workgroups": whole + 1,
         "sizes of half a workgroup": few,
+        **NO_RECIPROCAL,
     }
     some = {name: size for name, size in wanted.items() if 1 < size < value}
     next_to_none = {name: size for name, size in ALONE.items() if size < value}

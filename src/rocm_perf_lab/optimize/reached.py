@@ -27,7 +27,7 @@ SLOWED = 20  # times: hardly optimized, and every instruction looked at
 # What reached.cpp sees of an instruction: that it ran; a comparison that comes out true, and false;
 # a decision, what to take or where to go, by one or more of them; lanes in a branch, and not.
 RAN, TRUE, FALSE, YES, NO, ENTER, STAY = 1, 2, 4, 8, 16, 32, 64
-_BOTH = (YES | NO, ENTER | STAY)
+_COMPARED, _CHOSEN, _PARTED = TRUE | FALSE, YES | NO, ENTER | STAY
 NOT_RUN = "no input that was tried leads there"
 ONE_WAY = "every input that was tried decides it one way"
 _DIVIDES = ("/", "%")  # which compilers make of comparisons
@@ -55,10 +55,6 @@ class Place:
     @property
     def missing(self) -> int:
         return self.every & ~self.seen
-
-    @property
-    def decided(self) -> bool:
-        return any(self.seen & both == both for both in _BOTH)
 
 
 @dataclass(frozen=True)
@@ -139,14 +135,16 @@ def _why(line: str, there: Sequence[tuple[int, Place]]) -> str | None:
         return NOT_RUN
     own = [(line[column - 1 :], place) for column, place in there]
     own = [(text, place) for text, place in own if not text.startswith(_DIVIDES)]
-    # A loop that every lane enters ends all the same.
-    if any(
-        p.missing & (YES | NO if t.startswith(_LOOPS) else YES | NO | ENTER | STAY) for t, p in own
-    ):
+    if any(place.missing & _CHOSEN for _, place in own):
         return ONE_WAY
-    # One of several comparisons may always come out the same: what matters is what they decide.
-    compared = any(place.missing & (TRUE | FALSE) for _, place in own)
-    return ONE_WAY if compared and not any(place.decided for _, place in own) else None
+    # One of several conditions may always come out the same, where what is chosen by all of them is
+    # seen both ways. And a loop that every lane enters ends all the same.
+    if any(place.seen & _CHOSEN == _CHOSEN for _, place in own):
+        return None
+    parted = any(p.missing & _PARTED and not t.startswith(_LOOPS) for t, p in own)
+    compared = any(p.missing & _COMPARED for _, p in own)
+    apart = any(p.seen & _PARTED == _PARTED for _, p in own)
+    return ONE_WAY if parted or (compared and not apart) else None
 
 
 def _normal(line: str) -> str:
