@@ -1,4 +1,4 @@
-// Days since 1970 to the date as a number yyyymmdd, from 1900 to 2169; others are -1. With the day of the week, if asked.
+// Days since 1970 to the date as a number yyyymmdd, from 1600 to 2169; others are -1. With the day of the week, if asked.
 #include "buffers.h"
 
 __global__ void caldate(const int* days, int* out, int n, int weekday) {
@@ -6,7 +6,7 @@ __global__ void caldate(const int* days, int* out, int n, int weekday) {
   int step = gridDim.x * blockDim.x;
   for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < n; e += step) {
     int date = -1, d = from[e], day = d;
-    if (d >= -25567 && d < 73048) {
+    if (d >= -135140 && d < 73048) {
       int year = 1970;
       while (d < 0) {
         --year;
