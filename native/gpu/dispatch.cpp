@@ -9,9 +9,12 @@
 #include "check/barriers.h"
 #include "check/faults.h"
 #include "check/init.h"
+#include "check/ledger.h"
+#include "check/race.h"
 #include "check/reached.h"
 #include "check/settings.h"
 #include "check/several.h"
+#include "check/stream_memory.h"
 #include "fault_text.h"
 #include "progress.h"
 
@@ -103,6 +106,11 @@ void add(DispatchResult& total, const DispatchResult& part) {
   total.waves += part.waves;
   total.workgroups += part.workgroups;
   for (size_t c = 0; c < total.counts.size(); ++c) total.counts[c] += part.counts[c];
+}
+
+std::string name_of(const Launch& launch) {
+  const std::vector<uint8_t> key = Repeats::key_of(launch);
+  return {key.begin(), key.end()};
 }
 
 FaultReport report_of(const Launch& launch, WorkgroupContext& group, const AddressSpace& memory) {
@@ -353,11 +361,18 @@ void Dispatcher::flush_caches() {
 }
 
 DispatchResult Dispatcher::run(Launch launch) {
-  const Repeats::Plan plan = repeats_.plan(launch);
+  // Whether it uses what streams give out is not known of a launch that does not run.
+  const bool streams = check::doing() && check::stream_memory_in_use();
+  const Repeats::Plan plan = repeats_.plan(launch, !streams);
   if (plan == Repeats::Plan::Skip) return {};
-  if (plan == Repeats::Plan::Watch) launch.footprint = std::make_shared<Footprint>(launch.memory);
+  if (plan == Repeats::Plan::Watch || streams) launch.footprint = std::make_shared<Footprint>(launch.memory);
   DispatchResult result = run_all(launch, nullptr);
   if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
+  if (streams) {
+    check::Accesses accesses;
+    accesses.blocks = blocks_of(launch);
+    tell_of(launch, std::move(accesses));
+  }
   return result;
 }
 
@@ -365,12 +380,17 @@ DispatchResult Dispatcher::run(Launch launch) {
 // by now. Kernels that are not `wanted` are watched for what they write.
 DispatchResult Dispatcher::run_checked(Launch launch, bool wanted) {
   const check::Settings& chosen = *check::settings();
-  const Repeats::Plan plan = chosen.init ? Repeats::Plan::Run : repeats_.plan(launch);
+  const bool ordered = check::doing() && wanted, streams = ordered && check::stream_memory_in_use();
+  // What a launch touched that is not run again is what it touched the last time.
+  const auto before = ordered && chosen.race ? remembered(launch) : nullptr;
+  const bool known = !ordered || (!streams && (before || !chosen.race));
+  const Repeats::Plan plan = chosen.init ? Repeats::Plan::Run : repeats_.plan(launch, known);
   if (plan == Repeats::Plan::Skip) {
     check::findings().repeated(demangle(launch.kernel->name));
+    if (before) tell_of(launch, *before);
     return {};
   }
-  if (plan == Repeats::Plan::Watch) launch.footprint = std::make_shared<Footprint>(launch.memory);
+  if (plan == Repeats::Plan::Watch || streams) launch.footprint = std::make_shared<Footprint>(launch.memory);
   check::LaunchRaces races(launch);
   check::LaunchBarriers barriers;
   check::LaunchInit init(launch, device_, wanted);
@@ -382,8 +402,43 @@ DispatchResult Dispatcher::run_checked(Launch launch, bool wanted) {
   if (chosen.reached) watchers.add(reached.emplace(launch));
   DispatchResult result = run_all(launch, &watchers);
   if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
-  if (wanted) races.end();
+  if (wanted) {
+    races.end();
+    watchers.tell_of_approximations(launch);
+  }
+  if (ordered && (chosen.race || streams)) {
+    check::Accesses accesses = chosen.race ? races.accesses() : check::Accesses{};
+    constexpr size_t kFew = 1 << 16;
+    if (streams) accesses.blocks = blocks_of(launch);
+    else if (plan == Repeats::Plan::Watch || accesses.runs.size() < kFew) remember(launch, accesses);
+    tell_of(launch, std::move(accesses));
+  }
   return result;
+}
+
+std::vector<uint64_t> Dispatcher::blocks_of(const Launch& launch) {
+  std::vector<uint64_t> out;
+  for (const Footprint::Touched& touched : launch.footprint->touched()) out.push_back(touched.range.base);
+  return out;
+}
+
+void Dispatcher::tell_of(const Launch& launch, check::Accesses accesses) {
+  check::is_launch(check::doing(), launch);
+  check::ledger().touched(check::doing(), std::move(accesses));
+}
+
+// As many as Repeats keeps, of the latest: without them a launch runs again.
+void Dispatcher::remember(const Launch& launch, const check::Accesses& accesses) {
+  constexpr size_t kMost = 64;
+  std::lock_guard lock(mutex_);
+  if (touched_.size() == kMost) touched_.clear();
+  touched_[name_of(launch)] = std::make_shared<const check::Accesses>(accesses);
+}
+
+std::shared_ptr<const check::Accesses> Dispatcher::remembered(const Launch& launch) {
+  std::lock_guard lock(mutex_);
+  const auto found = touched_.find(name_of(launch));
+  return found == touched_.end() ? nullptr : found->second;
 }
 
 DispatchResult Dispatcher::run_all(const Launch& launch, GroupWatcher* watcher) {

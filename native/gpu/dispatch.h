@@ -5,7 +5,7 @@
 #include <deque>
 #include <thread>
 
-#include "check/race.h"
+#include "check/accesses.h"
 #include "durations.h"
 #include "model/dispatch_recorder.h"
 #include "repeats.h"
@@ -34,6 +34,10 @@ class Dispatcher {
  private:
   struct Active;
   DispatchResult run_all(const Launch& launch, GroupWatcher* watcher);
+  static std::vector<uint64_t> blocks_of(const Launch& launch);
+  static void tell_of(const Launch& launch, check::Accesses accesses);
+  void remember(const Launch& launch, const check::Accesses& accesses);
+  std::shared_ptr<const check::Accesses> remembered(const Launch& launch);
   void hear_of_streamed();
   void enter_mall(uint64_t at, uint64_t bytes);
   void work();
@@ -49,6 +53,7 @@ class Dispatcher {
   ScratchPool scratch_;
   DeviceState state_;
   Repeats repeats_;
+  std::map<std::string, std::shared_ptr<const check::Accesses>> touched_;  // by launches, as Repeats has them
   Durations durations_;
   translate::Tiers tiers_;
   std::mutex mutex_;

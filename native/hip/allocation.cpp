@@ -42,6 +42,13 @@ hipError_t free_pointer(void* ptr, bool host) {
   Device* owner = device_at(found->device);
   hipError_t status = synchronize(owner ? *owner : *device);
   if (status != hipSuccess) return status;
+  if (found->pool && order_is_checked()) {
+    hsa_rocm_perf_work_begins(hsa_rocm_perf_work_submitted());
+    hsa_rocm_perf_work_is_over();
+    hsa_rocm_perf_host_learns();
+    hsa_rocm_perf_work_begins(0);
+    hsa_rocm_perf_stream_freed(ptr);
+  }
   if (found->pool) return static_cast<MemoryPool*>(found->pool)->release(ptr, {});
   memory_map().remove(found->base);
   return free_allocation(*found);

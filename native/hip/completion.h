@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "modelled_time.h"
+#include "ordered_work.h"
 
 namespace hip {
 
@@ -18,7 +19,8 @@ class Completion {
   hsa_signal_t signal{};
   Device* device = nullptr;  // whose faults end a wait
 
-  bool done() const { return hsa_signal_load_scacquire(signal) < 1; }
+  // A look that orders nothing: who goes on because of it waits as well.
+  bool done() const { return hsa_signal_load_relaxed(signal) < 1; }
   void finish() { hsa_signal_store_screlease(signal, 0); }
 
  private:
@@ -45,8 +47,8 @@ class CompletionRef {
   explicit operator bool() const { return completion_ != nullptr; }
   bool pending() const { return completion_ && !completion_->done(); }
   // Whether later work has to be told to follow it. Where time is modelled the work may be done and
-  // its time still to come.
-  bool orders() const { return completion_ && (!completion_->done() || time_is_modelled()); }
+  // its time still to come; where order is checked, that it is done already is luck.
+  bool orders() const { return completion_ && (!completion_->done() || time_is_modelled() || order_is_checked()); }
 
  private:
   void retain() {

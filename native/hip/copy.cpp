@@ -4,6 +4,7 @@
 
 #include "graph.h"
 #include "memory.h"
+#include "misuse.h"
 
 namespace hip {
 
@@ -25,11 +26,14 @@ hipError_t check_side(const Pitched& side, size_t bytes, bool must_be_known, boo
 }
 
 void copy_box(const CopyRequest& request) {
-  for (size_t z = 0; z < request.depth; ++z)
-    for (size_t y = 0; y < request.height; ++y)
-      std::memmove(static_cast<char*>(request.to.base) + z * request.to.slice + y * request.to.pitch,
-                   static_cast<const char*>(request.from.base) + z * request.from.slice + y * request.from.pitch,
-                   request.width);
+  for (size_t z = 0; z < request.depth; ++z) {
+    for (size_t y = 0; y < request.height; ++y) {
+      char* to = static_cast<char*>(request.to.base) + z * request.to.slice + y * request.to.pitch;
+      const char* from = static_cast<const char*>(request.from.base) + z * request.from.slice + y * request.from.pitch;
+      std::memmove(to, from, request.width);
+      if (order_is_checked()) hsa_rocm_perf_was_copied(to, from, request.width);
+    }
+  }
 }
 
 template <class T>
@@ -50,6 +54,15 @@ void fill_box(const FillRequest& request) {
   }
 }
 
+// By the calling thread, as one piece of work, of whose end the host knows.
+void at_once(const std::function<void()>& work) {
+  hsa_rocm_perf_work_begins(hsa_rocm_perf_work_submitted());
+  work();
+  hsa_rocm_perf_host_learns();
+  hsa_rocm_perf_work_is_over();
+  hsa_rocm_perf_work_begins(0);
+}
+
 // Runs `work`, which writes so many bytes, in stream order on the host: at once where nothing is in the way.
 hipError_t run_on_host(Stream& stream, Blocking blocking, uint64_t bytes, std::function<void()> work) {
   if (blocking == Blocking::Yes) {
@@ -58,14 +71,16 @@ hipError_t run_on_host(Stream& stream, Blocking blocking, uint64_t bytes, std::f
       if (!stream.queue()) return hipErrorOutOfMemory;
     }
     if (hipError_t status = synchronize(stream)) return status;
-    work();
+    if (order_is_checked()) at_once(work);
+    else work();
     if (time_is_modelled()) hsa_rocm_perf_host_copied(bytes);
     return hipSuccess;
   }
   std::lock_guard lock(stream.device.mutex);
   if (!stream.queue()) return hipErrorOutOfMemory;
-  // Where time is modelled, work may be done and its time still to come.
-  if (!time_is_modelled() && stream.idle()) {
+  // Where time is modelled, work may be done and its time still to come; where order is checked, that there is
+  // nothing in the way is luck.
+  if (!time_is_modelled() && !order_is_checked() && stream.idle()) {
     work();
     return hipSuccess;
   }
@@ -97,8 +112,9 @@ hipError_t submit_linear(Stream& stream, const CopyRequest& request, Blocking bl
   const void* from = request.from.base;
   const bool from_pageable = pageable(from);
   bool wait_for_it = blocking == Blocking::Yes || pageable(request.to.base);
-  // ROCm's host does not wait for copies within a device, which only a clock shows.
+  // ROCm's host does not wait for copies within a device, which only a clock and a check of order show.
   if (time_is_modelled() && device_of(from) && device_of(request.to.base)) wait_for_it = false;
+  if (order_is_checked() && device_of(from) && device_of(from) == device_of(request.to.base)) wait_for_it = false;
   CompletionRef done;
   fill_stage(from, request.to.base, size);
   {
@@ -107,7 +123,8 @@ hipError_t submit_linear(Stream& stream, const CopyRequest& request, Blocking bl
     constexpr size_t kStaged = 64 << 10;
     bool staged = false;
     if (from_pageable && !wait_for_it) {
-      if (size <= kStaged) {
+      // HIP says that the host waits, and programs may rely on it.
+      if (size <= kStaged && !order_is_checked()) {
         void* stage = stream.kernargs.allocate(size, stream.device);
         if (!stage) return hipErrorOutOfMemory;
         std::memcpy(stage, from, size);
@@ -221,6 +238,7 @@ hipError_t submit_fill(Stream& stream, const FillRequest& request, Blocking bloc
 
 hipError_t copy(Stream& stream, const CopyRequest& request, Blocking blocking) {
   if (hipError_t status = check_copy(request)) return status;
+  check_kind(request);
   if (stream.capture) {
     if (blocking == Blocking::Yes) return capture_invalidate(stream);
     return capture_copy(stream, request);

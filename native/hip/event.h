@@ -13,7 +13,7 @@ namespace hip {
 struct Event {
   enum class Edge : uint8_t { End, Start };  // of the work whose completion it holds
 
-  Event(Device& device_, unsigned flags_) : device(&device_), flags(flags_) {}
+  Event(Device& device_, unsigned flags_) : device(&device_), flags(flags_), home(&device_) {}
 
   Device* device;
   const unsigned flags;
@@ -23,6 +23,7 @@ struct Event {
   // Recorded in a stream under capture: a point of that graph instead.
   StreamCapture* capture = nullptr;
   std::vector<hipGraphNode*> captured_nodes;
+  const Device* const home;  // that it was created for
 
   void attach(CompletionRef done, Stream& stream, Edge which);
   bool timed() const { return !(flags & hipEventDisableTiming); }

@@ -6,6 +6,7 @@
 #include "event.h"
 #include "graph.h"
 #include "memory.h"
+#include "misuse.h"
 
 namespace hip {
 
@@ -96,6 +97,7 @@ hipError_t hipEventRecordWithFlags(hipEvent_t handle, hipStream_t stream_handle,
   Event* event = resolve_event(handle);
   if (!event) return hipErrorInvalidHandle;
   if (stream->capture) return capture_record(*stream, *event, flags);
+  check_recorded(*event, *stream);
   if (event->device != &stream->device && event->recorded == false) event->device = &stream->device;
   return record_event(*event, *stream);
 }

@@ -46,6 +46,7 @@ struct Runner {
   hipError_t operator()(const HostNode& node) {
     std::lock_guard lock(stream.device.mutex);
     return stream.host([node](hipError_t status) {
+      if (order_is_checked()) hsa_rocm_perf_host_learns();
       if (status == hipSuccess) node.fn(node.userData);
     });
   }
@@ -60,13 +61,19 @@ struct Runner {
 
 // Streams for the branches of a graph. They do not wait for the null stream: the launching stream
 // comes before and after them.
-Stream& branch_stream(Device& device, size_t index) {
+// Graphs of several streams share them, and so come in an order that is not the program's: where that is
+// checked, each stream has its own.
+Stream& branch_stream(Stream& launching, size_t index) {
+  Device& device = launching.device;
   std::lock_guard lock(device.mutex);
-  while (device.branch_streams.size() <= index) {
-    device.branch_streams.push_back(new Stream(device, hipStreamNonBlocking, 0));
-    device.branch_streams.back()->id = next_stream_id();
+  std::vector<Stream*>& branches = order_is_checked() ? launching.branches : device.branch_streams;
+  while (branches.size() <= index) {
+    auto* made = new Stream(device, hipStreamNonBlocking, 0);
+    made->id = next_stream_id();
+    branches.push_back(made);
+    if (&branches != &device.branch_streams) device.branch_streams.push_back(made);
   }
-  return *device.branch_streams[index];
+  return *branches[index];
 }
 
 // A graph in flight: each chain of nodes in a stream of its own, the first one in the launching
@@ -121,9 +128,9 @@ class Branches {
       for (Lane& lane : lanes_)
         if (lane.tail == earlier) return lane;
     if (node->after.empty() && !lanes_[0].tail) return lanes_[0];
-    constexpr size_t kMost = 8;
-    if (lanes_.size() == kMost) return lanes_[1 + done_.size() % (kMost - 1)];
-    lanes_.push_back({&branch_stream(lanes_[0].stream->device, lanes_.size() - 1), nullptr});
+    const size_t most = order_is_checked() ? 256 : 8;
+    if (lanes_.size() == most) return lanes_[1 + done_.size() % (most - 1)];
+    lanes_.push_back({&branch_stream(*lanes_[0].stream, lanes_.size() - 1), nullptr});
     return lanes_.back();
   }
 

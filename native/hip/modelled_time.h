@@ -22,7 +22,8 @@ __attribute__((weak)) int hsa_rocm_perf_is_freed(const void* address);
 __attribute__((weak)) void hsa_rocm_perf_was_written(const void* to, uint64_t bytes);
 __attribute__((weak)) void hsa_rocm_perf_given_again(const void* base, uint64_t bytes);
 __attribute__((weak)) int hsa_rocm_perf_checks_calls(void);
-__attribute__((weak)) void hsa_rocm_perf_call_refused(const char* call, const char* why);
+__attribute__((weak)) void hsa_rocm_perf_call_refused(const char* tool, const char* call, const char* why);
+__attribute__((weak)) void hsa_rocm_perf_misused(const char* tool, const char* kind, const char* what);
 }
 
 namespace hip {

@@ -30,6 +30,12 @@ MemoryPool* resolve(hipMemPool_t handle) {
 
 hipMemPool_t handle_of(MemoryPool* pool) { return reinterpret_cast<hipMemPool_t>(pool); }
 
+// A piece of work that does nothing: the place in the stream where memory comes or goes.
+hipError_t stand_for(Stream& stream) {
+  std::lock_guard lock(stream.device.mutex);
+  return stream.host([](hipError_t) {});
+}
+
 hipError_t allocate_in(MemoryPool& pool, void** dev_ptr, size_t size, hipStream_t handle) {
   Stream* stream;
   if (hipError_t status = stream_for_work(handle, stream)) return status;
@@ -37,14 +43,20 @@ hipError_t allocate_in(MemoryPool& pool, void** dev_ptr, size_t size, hipStream_
   *dev_ptr = nullptr;
   if (size == 0) return hipSuccess;
   if (stream->capture) return capture_alloc(*stream, size, dev_ptr);
-  return pool.allocate(size, dev_ptr);
+  const hipError_t status = pool.allocate(size, dev_ptr);
+  if (status == hipSuccess && order_is_checked()) {
+    if (hipError_t stood = stand_for(*stream)) return stood;
+    hsa_rocm_perf_stream_gave(*dev_ptr, size);
+  }
+  return status;
 }
 
 }  // namespace
 
 hipError_t MemoryPool::allocate(size_t size, void** address) {
   std::lock_guard lock(mutex);
-  collect(UINT64_MAX);
+  // Who gets what again must not depend on what has ended by now.
+  collect(order_is_checked() ? 0 : UINT64_MAX);
   auto fit = std::find_if(cached.begin(), cached.end(),
                           [&](const Freed& block) { return block.size >= size && block.size <= size + size / 4; });
   if (fit != cached.end()) {
@@ -96,8 +108,21 @@ void MemoryPool::collect(uint64_t keep) {
   }
   while (!cached.empty() && reserved > keep) {
     reserved -= std::min<uint64_t>(reserved, cached.front().size);
-    hsa_amd_memory_pool_free(cached.front().address);
+    if (order_is_checked()) bury(std::move(cached.front()));
+    else hsa_amd_memory_pool_free(cached.front().address);
     cached.pop_front();
+  }
+}
+
+// The oldest go, so that this does not grow for ever.
+void MemoryPool::bury(Freed block) {
+  constexpr uint64_t kMost = uint64_t{256} << 20;
+  buried_bytes += block.size;
+  buried.push_back(std::move(block));
+  while (buried_bytes > kMost) {
+    buried_bytes -= buried.front().size;
+    hsa_amd_memory_pool_free(buried.front().address);
+    buried.pop_front();
   }
 }
 
@@ -143,6 +168,10 @@ hipError_t hipFreeAsync(void* dev_ptr, hipStream_t handle) {
     } else {
       after = stream->last;
     }
+  }
+  if (order_is_checked()) {
+    if (hipError_t status = stand_for(*stream)) return status;
+    hsa_rocm_perf_stream_freed(dev_ptr);
   }
   if (!found->pool) pool->reserved += found->size;
   return pool->release(dev_ptr, after);

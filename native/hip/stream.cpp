@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kKernargChunk = 64 << 10;
 constexpr uint32_t kQueuePackets = 1024;
-constexpr size_t kMaxQueues = 24;  // per device; more streams share
+constexpr size_t kMaxQueues = 24;           // per device; more streams share
+constexpr size_t kMaxCheckedQueues = 1024;  // streams that share one are in order, which is not the program's doing
 
 constexpr uint16_t packet_header(hsa_packet_type_t type) {
   return uint16_t((type << HSA_PACKET_HEADER_TYPE) | (1 << HSA_PACKET_HEADER_BARRIER) |
@@ -103,11 +104,13 @@ void HostWorker::loop() {
       tasks_.pop_front();
     }
     hipError_t status = hipSuccess;
+    if (task.work) hsa_rocm_perf_work_begins(task.work);
     for (const CompletionRef& before : task.after) {
       hipError_t result = wait(before);
       if (status == hipSuccess) status = result;
     }
     task.run(status);
+    if (task.work) hsa_rocm_perf_work_is_over();
     if (!time_is_modelled()) {
       task.done->finish();
       continue;
@@ -129,7 +132,7 @@ hsa_queue_t* Stream::ensure_queue() {
   if (!device.idle_queues.empty() && cu_mask.empty()) {
     queue_ = device.idle_queues.back();
     device.idle_queues.pop_back();
-  } else if (device.shared_queues.size() < kMaxQueues) {
+  } else if (device.shared_queues.size() < (order_is_checked() ? kMaxCheckedQueues : kMaxQueues)) {
     if (hsa_queue_create(device.agent, kQueuePackets, HSA_QUEUE_TYPE_MULTI, on_queue_error, &device, UINT32_MAX,
                          UINT32_MAX, &queue_) != HSA_STATUS_SUCCESS)
       return nullptr;
@@ -333,7 +336,8 @@ hipError_t Stream::host(std::function<void(hipError_t)> run, uint64_t copied_byt
   if (!worker_) worker_ = std::make_unique<HostWorker>();
   scratch_.clear();
   const uint64_t submitted_ns = time_is_modelled() ? hsa_rocm_perf_host_ns() : 0;
-  worker_->push({pending(), std::move(run), completion, copied_bytes, submitted_ns});
+  const uint32_t work = order_is_checked() ? hsa_rocm_perf_work_submitted() : 0;
+  worker_->push({pending(), std::move(run), completion, copied_bytes, submitted_ns, work});
   submitted(std::move(completion), false);
   return hipSuccess;
 }

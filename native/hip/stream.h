@@ -45,6 +45,7 @@ class HostWorker {
     CompletionRef done;
     uint64_t copied_bytes = 0;  // of a copy; 0: a function
     uint64_t submitted_ns = 0;  // where time is modelled
+    uint32_t work = 0;          // where order is checked
   };
   HostWorker();
   ~HostWorker();  // after the last task
@@ -81,6 +82,7 @@ struct Stream {
   std::vector<hipGraphNode*> capture_tips;  // what the next captured node follows
   CompletionRef last;  // done when everything submitted so far is
   KernargArena kernargs;
+  std::vector<Stream*> branches;  // of graphs launched here, where order is checked
 
   bool blocking() const { return !legacy && !(flags & hipStreamNonBlocking); }
 

@@ -91,6 +91,7 @@ hipError_t wait_value(hipStream_t handle, void* ptr, T value, unsigned flags, T 
       if (device->fault_status() != hipSuccess) return;
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
+    if (order_is_checked()) hsa_rocm_perf_learns_all();
   });
 }
 
@@ -288,6 +289,7 @@ hipError_t hipLaunchHostFunc(hipStream_t handle, hipHostFn_t fn, void* userData)
   if (stream->capture) return capture_host(*stream, {fn, userData});
   std::lock_guard lock(stream->device.mutex);
   return stream->host([=](hipError_t status) {
+    if (order_is_checked()) hsa_rocm_perf_host_learns();
     if (status == hipSuccess) fn(userData);
   });
 }
@@ -297,7 +299,10 @@ hipError_t hipStreamAddCallback(hipStream_t handle, hipStreamCallback_t callback
   if (!callback || flags != 0) return hipErrorInvalidValue;
   if (stream->capture) return capture_invalidate(*stream);
   std::lock_guard lock(stream->device.mutex);
-  return stream->host([=](hipError_t status) { callback(handle, status, userData); });
+  return stream->host([=](hipError_t status) {
+    if (order_is_checked()) hsa_rocm_perf_host_learns();
+    callback(handle, status, userData);
+  });
 }
 
 // ---- memory operations --------------------------------------------------------------------------------------

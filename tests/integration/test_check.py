@@ -153,6 +153,108 @@ def test_every_barrier_that_some_do_not_reach_is_found_and_no_twin(tmp_path: Pat
     assert later["work_item"] == [1, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("number", "kernel", "kind"),
+    [("1", "not_cooperative", "grid-not-cooperative"), ("2", "not_all_come", "grid-not-reached")],
+)
+def test_a_barrier_of_the_grid_that_cannot_be_passed_is_found_and_no_twin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, kernel: str, kind: str
+) -> None:
+    monkeypatch.setenv("ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS", "100000")
+    found = check(built(tmp_path, "check_grid"), "--tool", "sync", arguments=(number,))
+    assert by_name(found, "true") == {}
+    kinds = {name: [f["kind"] for f in each] for name, each in by_name(found, "false").items()}
+    assert kinds == {kernel: [kind]}
+
+
+@pytest.fixture(scope="module")
+def streams_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("streams"), "check_streams")
+
+
+TWO_DEVICES = ("--device", "virtual:mi300x*2", "--tool", "memory,race")
+OF_STREAM_MEMORY = {
+    "used_before_it_is_there": "allocation-unordered",
+    "freed_while_it_is_used": "free-unordered",
+    "used_after_it_was_freed": "freed-in-stream",
+    "freed_before_another_stream_is_done": "free-unordered",
+}
+
+
+@pytest.fixture(scope="module")
+def streams(streams_program: Path) -> Document:
+    return check(streams_program, *TWO_DEVICES)
+
+
+def test_everything_that_nothing_orders_is_found_and_no_twin(streams: Document) -> None:
+    assert by_name(streams, "false").keys() == planted("check_streams")
+    assert by_name(streams, "true") == {}
+    assert streams["coverage"]["not_covered"] == []
+
+
+def test_what_the_two_sides_are_and_what_is_missing_is_told(streams: Document) -> None:
+    kinds = {
+        name: {finding["kind"] for finding in found}
+        for name, found in by_name(streams, "false").items()
+    }
+    assert kinds["two_streams"] == {"stream-race"}
+    assert kinds["result_copied_too_early"] == {"copy-race"}
+    for name, kind in OF_STREAM_MEMORY.items():
+        assert kinds[name] == {kind}, name
+    (finding,) = by_name(streams, "false")["result_copied_too_early"]
+    lines = (PROGRAMS / "check_streams.cpp").read_text().splitlines()
+    kernel, copy = finding["sides"]
+    assert kernel["access"] == "write"
+    assert "data[blockIdx.x * blockDim.x + threadIdx.x] = value" in _line(lines, kernel["source"])
+    assert kernel["work_item"] == [0, 0, 0]
+    assert (copy["access"], copy["kernel"]) == ("read", "hipMemcpyAsync")
+    assert "hipMemcpyAsync(room.pinned, room.a" in _line(lines, copy["source"])
+    assert finding["buffer"]["size"] == finding["bytes"] == 4096
+    assert "hipMalloc(&a" in lines[finding["buffer"]["allocated"][0]["line"] - 1]
+
+
+def test_neighbouring_bytes_do_not_race(streams: Document) -> None:
+    (parts,) = by_name(streams, "false")["overlapping_parts"]
+    assert (parts["bytes"], parts["buffer"]["offset"]) == (4, 2048)
+    (columns,) = by_name(streams, "false")["columns_that_overlap"]
+    assert columns["bytes"] == 32 * 4  # one integer of each row
+
+
+def test_what_is_found_between_streams_is_the_same_on_every_run(
+    streams_program: Path, streams: Document
+) -> None:
+    again = check(streams_program, *TWO_DEVICES)
+    assert _told(again) == _told(streams)
+
+
+def _told(document: Document) -> list[object]:
+    return [
+        (f["kind"], f["count"], [(s["kernel"], s["access"], s["source"]) for s in f["sides"]])
+        for f in document["findings"]
+    ]
+
+
+def _line(lines: list[str], source: str) -> str:
+    return lines[int(source.rpartition(":")[2]) - 1]
+
+
+def test_memory_of_streams_is_looked_at_without_the_races(streams_program: Path) -> None:
+    found = check(streams_program, "--device", "virtual:mi300x*2", "--tool", "memory")
+    assert by_name(found, "false").keys() == OF_STREAM_MEMORY.keys()
+    assert by_name(found, "true") == {}
+
+
+def test_calls_that_do_something_else_than_they_say_are_found_and_no_twin(tmp_path: Path) -> None:
+    program = built(tmp_path, "check_calls")
+    found = check(program, "--device", "virtual:mi300x*2", "--tool", "memory,sync")
+    assert by_name(found, "false").keys() == planted("check_calls")
+    assert by_name(found, "true") == {}
+    kinds = {name: f["kind"] for name, (f,) in by_name(found, "false").items()}
+    assert kinds["to_the_device_by_name_only"] == "copy-kind"
+    assert kinds["event_of_another_device"] == "event-device"
+    assert kinds["timed_before_it_is_recorded"] == "refused-call"
+
+
 def test_a_triton_kernel_is_named_by_its_line_and_its_tensor(tmp_path: Path) -> None:
     need_triton()
     source = TRITON / "gathered.py"

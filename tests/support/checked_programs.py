@@ -42,6 +42,9 @@ def by_name(document: Document, right: str) -> dict[str, list[Document]]:
     found: dict[str, list[Document]] = defaultdict(list)
     for finding in document["findings"]:
         names = [side["kernel"] for side in finding["sides"]]
+        for side in finding["sides"]:
+            called = [f["function"] or "" for f in side["called"]]
+            names += [name for name in called if TWIN.search(name)][:1]
         names += [frame["function"] or "" for frame in finding["called"][:1]]
         for name, which in {m.groups() for n in names for m in TWIN.finditer(n)}:
             if which == right:

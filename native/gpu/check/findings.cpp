@@ -7,12 +7,15 @@
 
 #include "allocations.h"
 #include "fault_text.h"
+#include "ledger.h"
 #include "settings.h"
 
 namespace gpu::check {
 namespace {
 
 constexpr size_t kPlaces = 1000;
+
+std::atomic<const AddressSpace*> process_memory{nullptr};
 
 }  // namespace
 
@@ -22,7 +25,11 @@ Findings& findings() {
 }
 
 Findings::Findings() : process_(getpid()) {
-  std::atexit([] { findings().sum_up(); });
+  std::atexit([] {
+    if (getpid() != findings().process_) return;  // a fork has its parent's handlers
+    if (work_is_ordered()) ledger().end();
+    findings().sum_up();
+  });
 }
 
 Counter* Findings::place(const std::string& key, const std::function<void(record::Line&)>& describe) {
@@ -50,7 +57,6 @@ void Findings::repeated(const std::string& kernel) {
 
 void Findings::sum_up() {
   std::lock_guard lock(mutex_);
-  if (getpid() != process_) return;  // a fork has its parent's handlers
   for (const auto& [key, place] : places_)
     record::Line("count").number("id", place.id).number("count", place.count).write();
   for (const auto& [kernel, launches] : repeated_)
@@ -65,15 +71,16 @@ void describe(record::Line& line, const Launch& launch, const Side& side) {
   line.append('{');
   line.string("access", side.access).number("bytes", side.bytes);
   line.string("kernel", demangle(launch.kernel->name));
-  if (Program* program = const_cast<CodeObject&>(object).program(side.pc))
+  if (Program* program = side.pc ? const_cast<CodeObject&>(object).program(side.pc) : nullptr)
     line.string("instruction",
                 disassemble(reinterpret_cast<const void*>(side.pc), program->end() - side.pc, side.pc, object.arch()));
-  line.string("at", offset_text(side.pc, *launch.kernel));
+  if (side.pc) line.string("at", offset_text(side.pc, *launch.kernel));
   line.open("frames", '[');
-  std::vector<codeobject::Frame> frames = object.chain(side.pc);
+  std::vector<codeobject::Frame> frames;
+  if (side.pc) frames = object.chain(side.pc);
   std::erase_if(frames, [](const codeobject::Frame& frame) { return !frame.line || frame.file.empty(); });
   // Code that the compiler made up has the line before it.
-  if (frames.empty()) frames = {object.source(side.pc).own};
+  if (frames.empty() && side.pc) frames = {object.source(side.pc).own};
   for (const codeobject::Frame& frame : frames) {
     if (frame.file.empty()) continue;
     line.comma();
@@ -82,6 +89,8 @@ void describe(record::Line& line, const Launch& launch, const Side& side) {
     line.close('}');
   }
   line.close(']');
+  if (side.stack) side.stack->write(line);
+  if (!side.known) return void(line.close('}'));
   const GroupShape shape = shape_of(launch, side.group);
   line.three("workgroup", shape.id).number("wave", side.wave);
   if (side.lane >= 0 && side.wave * kLanes + uint32_t(side.lane) < shape.items()) {
@@ -108,5 +117,22 @@ void describe_memory(record::Line& line, const Launch& launch, uint64_t address)
   }
   line.close(']');
 }
+
+void describe_memory(record::Line& line, uint64_t address) {
+  line.number("address", address);
+  const AddressSpace* memory = memory_in_use();
+  const NearestRange near = memory ? memory->nearest(address) : NearestRange{};
+  if (!near.found || near.distance != 0) return;
+  line.string("memory", kind_of(near.range.kind)).number("base", near.range.base);
+  line.number("size", near.range.asked_end() - near.range.base);
+  write_stack(near.range.base);
+}
+
+void memory_is(const AddressSpace& memory) {
+  process_memory = &memory;
+  (void)findings();  // which sums up when the process ends: after the runtimes that begin later have settled
+}
+
+const AddressSpace* memory_in_use() { return process_memory.load(std::memory_order_acquire); }
 
 }  // namespace gpu::check

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "host_stack.h"
 #include "launch.h"
 #include "record/log.h"
 
@@ -52,9 +53,17 @@ struct Side {
   uint64_t group = 0;
   uint32_t wave = 0;
   int lane = -1;  // -1: not known which
+  bool known = true;  // it is known who it was
+  const HostStack* stack = nullptr;  // of the launch, where that is told
 };
 void describe(record::Line& line, const Launch& launch, const Side& side);  // as a list's element
 // The allocation that holds an address, and by which of the kernel's arguments it may have been reached.
 void describe_memory(record::Line& line, const Launch& launch, uint64_t address);
+// The same, of memory as it is now.
+void describe_memory(record::Line& line, uint64_t address);
+
+// The process's memory, once there is a device.
+void memory_is(const AddressSpace& memory);
+const AddressSpace* memory_in_use();
 
 }  // namespace gpu::check

@@ -11,6 +11,10 @@ HostStack HostStack::here() {
   return stack;
 }
 
+std::string HostStack::key() const {
+  return {reinterpret_cast<const char*>(at_.data()), size_t(count_) * sizeof at_[0]};
+}
+
 void HostStack::write(record::Line& line) const {
   line.open("stack", '[');
   for (int i = 0; i < count_; ++i) {

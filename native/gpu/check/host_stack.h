@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <compare>
+#include <string>
 
 #include "record/log.h"
 
@@ -12,6 +14,8 @@ class HostStack {
  public:
   static HostStack here();
   void write(record::Line& line) const;  // as the field "stack"
+  std::string key() const;  // the same for the same calls
+  auto operator<=>(const HostStack&) const = default;
 
  private:
   static constexpr int kFrames = 24;

@@ -11,16 +11,6 @@ namespace {
 constexpr size_t kMostBytes = size_t{2} << 30;
 constexpr size_t kMostPerhaps = 1 << 16;
 
-const char* told(Kind kind) {
-  switch (kind) {
-    case Kind::Read: return "read";
-    case Kind::Write: return "write";
-    case Kind::AtomicRead: return "atomic read";
-    case Kind::AtomicWrite: return "atomic update";
-  }
-  return "";
-}
-
 const char* told(Why why) {
   switch (why) {
     case Why::NoBarrier: return "no-barrier";
@@ -81,6 +71,16 @@ void LaunchRaces::end() {
   if (uncovered_) findings().not_covered("race: kernel " + kernel + " has workgroups or waves past what can be named");
   if (!between_groups_ && launch_.group_count > 1)
     findings().not_covered("race: between workgroups, nothing: on gfx90a an atomic store looks like any other");
+}
+
+Accesses LaunchRaces::accesses() const {
+  Accesses all;
+  all.runs = runs_of(global_);
+  all.released = released_;
+  all.acquired = acquired_;
+  all.talks_to_host = atomics_on_host_ || (released_ && writes_to_host_);
+  all.tells_atomics = between_groups_;
+  return all;
 }
 
 void LaunchRaces::found(const Race& race) {

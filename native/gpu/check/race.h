@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "accesses.h"
 #include "clocks.h"
 #include "findings.h"
 #include "workgroup.h"
@@ -33,6 +34,7 @@ class LaunchRaces final : public GroupWatcher {
   void finished(const WorkgroupContext& group) override;
   // Nothing of the launch is left to come. It is told what was looked at.
   void end();
+  Accesses accesses() const;  // for what else is under way
 
  private:
   friend class GroupRaces;
@@ -57,6 +59,8 @@ class LaunchRaces final : public GroupWatcher {
   uint64_t accesses_ = 0, same_value_ = 0, lds_accesses_ = 0;
   size_t lds_lost_ = 0;
   bool uncovered_ = false;
+  bool released_ = false, acquired_ = false;               // by fences at the device's scope or wider
+  bool atomics_on_host_ = false, writes_to_host_ = false;  // memory that the host reaches
 };
 
 }  // namespace gpu::check

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMostLdsBytes = size_t{64} << 20;
 constexpr size_t kMostHeardOf = 1024;
 
-enum class Role : uint8_t { None, Barrier, WriteBack, Invalidate, CompareSwap };
+enum class Role : uint8_t { None, Barrier, WriteBack, Invalidate, CompareSwap, Append, LaneRead, LaneWrite };
 
 // What instructions are to the check, by their names.
 const std::vector<Role>& roles() {
@@ -22,6 +22,9 @@ const std::vector<Role>& roles() {
       if (op_table[op].cls == InstClass::BARRIER) out[size_t(op)] = Role::Barrier;
       else if (name == "buffer_wbl2") out[size_t(op)] = Role::WriteBack;
       else if (name == "buffer_inv") out[size_t(op)] = Role::Invalidate;
+      else if (name == "ds_append" || name == "ds_consume") out[size_t(op)] = Role::Append;
+      else if (name == "ds_read_addtid_b32") out[size_t(op)] = Role::LaneRead;
+      else if (name == "ds_write_addtid_b32") out[size_t(op)] = Role::LaneWrite;
       else if (name.find("cmpswap") != name.npos || name.starts_with("ds_cmpst")) out[size_t(op)] = Role::CompareSwap;
     }
     return out;
@@ -214,33 +217,44 @@ void GroupRaces::touching(const Wave& wave, const Inst& inst, const MemAccess& a
     // What is the runtime's own business still orders: barriers of a grid wait there.
     if (shared(wave, access.address[std::countr_zero(global)])) {
       ++launch_.accesses_;
+      if (last_range_.kind == RangeKind::HostPinned || last_range_.kind == RangeKind::Managed) {
+        launch_.atomics_on_host_ |= atomic(now_.kind);
+        launch_.writes_to_host_ |= writes(now_.kind);
+      }
       enter(access, access.address, global, false);
     }
     if (atomic(now_.kind)) atomics(access, global, false, !update || inst.glc);
   }
 }
 
-// What a load puts straight into LDS: a word per lane.
-void GroupRaces::to_lds(const Wave& wave, const Inst& inst, uint64_t exec) {
-  MemAccess written;
-  written.size = 4;
+// A word of LDS for each lane, at a place that registers for all lanes say; heard of afterwards.
+void GroupRaces::of_lanes(const Wave& wave, const Inst& inst, uint64_t exec, uint32_t base, uint32_t step, Kind kind) {
+  MemAccess touched;
+  touched.size = 4;
   for (int lane = 0; lane < kLanes; ++lane)
-    written.address[lane] = (wave.m0 & 0xffff) + uint64_t(int64_t(inst.imm)) + uint64_t{4} * unsigned(lane);
+    touched.address[lane] = base + uint64_t(int64_t(inst.imm)) + uint64_t{step} * unsigned(lane);
+  wave_ = &wave;
   now_ = touch_of(wave, inst);
-  now_.kind = Kind::Write;
-  enter(written, written.address, exec, true);
+  now_.kind = kind;
+  enter(touched, touched.address, exec, true);
   for (const Held& held : held_) launch_.found(held.race);  // what was there before is not known
   held_.clear();
+  if (kind == Kind::AtomicWrite) atomics(touched, exec, true, true);
+}
+
+// What a load puts straight into LDS: a word per lane.
+void GroupRaces::to_lds(const Wave& wave, const Inst& inst, uint64_t exec) {
+  of_lanes(wave, inst, exec, wave.m0 & 0xffff, 4, Kind::Write);
 }
 
 void GroupRaces::synchronise(uint8_t wave, const Inst& inst) {
   switch (roles()[inst.op]) {
     case Role::Barrier: return clocks_.at_barrier(wave);
     case Role::WriteBack:
-      if (inst.scc) clocks_.release(wave);
+      if (inst.scc) clocks_.release(wave), launch_.released_ = true;
       return;
     case Role::Invalidate:
-      if (inst.scc) clocks_.acquire(wave);
+      if (inst.scc) clocks_.acquire(wave), launch_.acquired_ = true;
       return;
     default: return;
   }
@@ -264,6 +278,13 @@ void GroupRaces::executed(const Wave& wave, const Inst& inst, uint64_t exec, con
     synchronise(which, inst);
   }
   if ((op.flags & kOpToLds) || inst.lds) to_lds(wave, inst, exec);
+  const Role role = roles()[inst.op];
+  if (exec && (role == Role::Append || role == Role::LaneRead || role == Role::LaneWrite)) {
+    ++launch_.lds_accesses_;
+    // One lane counts for all.
+    if (role == Role::Append) of_lanes(wave, inst, exec & (0 - exec), wave.m0 >> 16, 0, Kind::AtomicWrite);
+    else of_lanes(wave, inst, exec, wave.m0 & 0xffff, 4, role == Role::LaneRead ? Kind::Read : Kind::Write);
+  }
 }
 
 }  // namespace gpu::check

@@ -36,6 +36,7 @@ class GroupRaces final : public Observer, public AccessWatcher, private Judge {
   void atomics(const MemAccess& access, uint64_t mask, bool lds, bool returns);
   void meet(const LaunchRaces::Site& seen, bool returns);
   void to_lds(const Wave& wave, const Inst& inst, uint64_t exec);
+  void of_lanes(const Wave& wave, const Inst& inst, uint64_t exec, uint32_t base, uint32_t step, Kind kind);
   void synchronise(uint8_t wave, const Inst& inst);
   bool shared(const Wave& wave, uint64_t address);
   Why why(const Touch& earlier) const;

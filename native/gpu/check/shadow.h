@@ -6,6 +6,7 @@
 // two of other workgroups and one of its own are enough to find every conflict that barriers do not order.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -55,6 +56,24 @@ class Shadow {
   explicit Shadow(size_t most_bytes) : most_(most_bytes) {}
   void enter(uint64_t line, const Touch& touch, Judge& judge);
   void clear();  // keeps its memory, for the next one
+  // Every line that was touched, in order of addresses: `visit(line, touches)`.
+  template <class F>
+  void each(F&& visit) const {
+    std::vector<uint64_t> numbers;
+    for (const auto& [number, page] : pages_) numbers.push_back(number);
+    std::sort(numbers.begin(), numbers.end());
+    std::vector<Touch> touches;
+    for (const uint64_t number : numbers) {
+      const Page& page = *pages_.at(number);
+      for (uint32_t i = 0; i < kLinesPerPage; ++i) {
+        if (!page[i]) continue;
+        touches.clear();
+        for (uint32_t index = page[i]; index; index = touches.back().next)
+          touches.push_back(chunks_[index / kChunk][index % kChunk]);
+        visit(number * kLinesPerPage + i, touches);
+      }
+    }
+  }
   size_t lines() const { return lines_; }
   uint64_t lost() const { return lost_; }  // touches for which there was no room
 

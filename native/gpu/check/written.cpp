@@ -9,6 +9,7 @@
 #include <new>
 #include <shared_mutex>
 
+#include "accesses.h"
 #include "settings.h"
 
 namespace gpu::check {
@@ -70,6 +71,7 @@ std::shared_ptr<WrittenPiece> written_piece(uint64_t address) {
 uint64_t written_generation() { return pieces().generation.load(std::memory_order_acquire); }
 
 void was_written(const void* to, uint64_t size) {
+  touched_outside(address_of(to), size, true);
   if (!wanted()) return;
   if (const auto piece = written_piece(address_of(to))) piece->bits.set(address_of(to) - piece->base, size);
 }
@@ -84,10 +86,12 @@ void given_again(const void* base, uint64_t size) {
 
 // As written as what it was copied from.
 void was_copied(const void* to, const void* from, uint64_t size) {
+  touched_outside(address_of(from), size, false);
+  touched_outside(address_of(to), size, true);
   if (!wanted()) return;
   const auto source = written_piece(address_of(from)), target = written_piece(address_of(to));
   if (!target) return;
-  if (!source) return was_written(to, size);
+  if (!source) return target->bits.set(address_of(to) - target->base, size);
   const uint64_t at = address_of(to) - target->base, out = address_of(from) - source->base;
   for (uint64_t done = 0; done < size; done += 64) {
     const uint32_t part = uint32_t(std::min<uint64_t>(64, size - done));

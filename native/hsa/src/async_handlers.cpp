@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "check/work.h"
 #include "hsa_impl.h"
 #include "runtime.h"
 #include "signals.h"
@@ -85,6 +86,7 @@ class AsyncHandlers {
         // Taken out while it runs: a handler may destroy its signal or register another one.
         entries_.erase(entries_.begin() + long(i));
         lock.unlock();
+        gpu::check::saw(entry.signal->handle().handle);
         const bool again = entry.handler(value, entry.arg);
         lock.lock();
         if (again) entries_.push_back(entry);

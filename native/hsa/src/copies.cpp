@@ -8,6 +8,7 @@
 
 #include "allocations.h"
 #include "arena.h"
+#include "check/work.h"
 #include "check/written.h"
 #include "device_clock.h"
 #include "hsa_impl.h"
@@ -28,6 +29,7 @@ struct Task {
   std::vector<hsa_signal_t> waits;
   hsa_signal_t completion;
   std::function<void()> work;
+  gpu::check::WorkId id;
   // Where time is modelled.
   device_clock::Transfer time;
   std::unique_ptr<Lane> lane;
@@ -43,7 +45,7 @@ class Engines {
   // A tool is told of what the program copies and fills, not of what moves by itself.
   void submit(std::vector<hsa_signal_t> waits, hsa_signal_t completion, std::function<void()> work,
               const device_clock::Transfer& time, const rocm_perf_transfer* told) {
-    Task task{std::move(waits), completion, std::move(work), time, nullptr, 0};
+    Task task{std::move(waits), completion, std::move(work), gpu::check::submitted(), time, nullptr, 0};
     if (device_clock::modelled()) {
       task.time.submit(told);
       task.lane = std::make_unique<Lane>();
@@ -88,7 +90,7 @@ class Engines {
       tasks_.erase(task);
       lock.unlock();
       uint64_t start = now_ns();
-      taken.work();
+      do_work(taken);
       uint64_t end = std::max(now_ns(), start + 1);
       if (taken.lane) {
         const device_clock::Span span = taken.time.done(taken.waits, taken.completion);
@@ -99,6 +101,18 @@ class Engines {
       taken.lane.reset();
       lock.lock();
     }
+  }
+
+  static void do_work(const Task& task) {
+    if (!task.id) return task.work();
+    gpu::check::Clock after;
+    for (const hsa_signal_t signal : task.waits)
+      after = gpu::check::both(after, gpu::check::signal_clock(signal.handle));
+    {
+      const gpu::check::Doing now(task.id, after);
+      task.work();
+    }
+    gpu::check::ends_with(task.completion.handle, gpu::check::clock_of(task.id));
   }
 
   std::mutex mutex_;

@@ -88,6 +88,8 @@ class HardwareQueue final : public Queue {
   }
 
   bool execute(Packet& packet, uint16_t header) {
+    // The barrier bit: after all that the queue holds before it. Else packets only begin in order.
+    if (header >> HSA_PACKET_HEADER_BARRIER & 1) begun_ = gpu::check::both(begun_, ended_);
     switch (packet_type(header)) {
       case HSA_PACKET_TYPE_KERNEL_DISPATCH: return dispatch(packet.dispatch);
       case HSA_PACKET_TYPE_BARRIER_AND: return barrier(packet.barrier, true);
@@ -128,7 +130,11 @@ class HardwareQueue final : public Queue {
     }
     std::atomic_thread_fence(std::memory_order_seq_cst);
     uint64_t start = now_ns();
-    const gpu::DispatchResult result = agent->gpu->run(request);
+    gpu::DispatchResult result;
+    {
+      const gpu::check::Doing work(now_.work, begun_);
+      result = agent->gpu->run(request);
+    }
     uint64_t end = now_ns();
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!result.ok) return fault(result);
@@ -139,8 +145,15 @@ class HardwareQueue final : public Queue {
       end = span.end;
       lane->hold(nullptr);
     }
+    over(p.completion_signal, gpu::check::clock_of(now_.work));
     complete(p.completion_signal, start, std::max(end, start + 1));
     return true;
+  }
+
+  // A packet has come to its end, for those who wait for its signal and for packets after it.
+  void over(hsa_signal_t completion, const gpu::check::Clock& known) {
+    ended_ = gpu::check::both(ended_, known);
+    gpu::check::ends_with(completion.handle, known);
   }
 
   bool wait_while(auto pending) {
@@ -188,6 +201,12 @@ class HardwareQueue final : public Queue {
       if (now_.ticket) lane->take_turn(now_.ticket);
       began = end = time_.passed(now_.ns, signal_of(completion) != nullptr, waited_for);
     }
+    if (gpu::check::work_is_ordered()) {
+      begun_ = gpu::check::both(begun_, now_.host);
+      for (const hsa_signal_t signal : waited_for)
+        begun_ = gpu::check::both(begun_, gpu::check::signal_clock(signal.handle));
+      over(completion, begun_);
+    }
     complete(completion, began, end);
   }
 
@@ -227,6 +246,7 @@ class HardwareQueue final : public Queue {
   uint64_t rings_ = 0;
   device_clock::QueueTime time_;
   Submitted now_;  // the packet at hand
+  gpu::check::Clock begun_, ended_;  // what packets begin after, and what is over with those that have ended
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "check/allocations.h"
 #include "check/findings.h"
+#include "check/ledger.h"
 #include "check/settings.h"
 #include "check/written.h"
 #include "hsa_impl.h"
@@ -99,6 +100,7 @@ hsa_status_t release(void* address) {
   Runtime::memory().remove(entry.base);
   gpu::check::freed(entry.base);
   gpu::check::no_longer_there(entry.base);
+  if (gpu::check::work_is_ordered()) gpu::check::ledger().forget(entry.base, entry.size);
   gpu::arena().free(address);
   runtime->discharge(*entry.owner, entry.charged);
   return HSA_STATUS_SUCCESS;
@@ -177,6 +179,7 @@ extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_was_written
 }
 extern "C" __attribute__((visibility("default"))) void hsa_rocm_perf_given_again(const void* base, uint64_t bytes) {
   gpu::check::given_again(base, bytes);
+  if (gpu::check::work_is_ordered()) gpu::check::ledger().forget(reinterpret_cast<uint64_t>(base), bytes);
 }
 
 // The same: whether the address lies in memory of ours that has been freed. What the host registered and
@@ -233,6 +236,7 @@ hsa_status_t hsa_amd_memory_unlock(void* host) {
     return known ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (--known->locks == 0) {
     Runtime::memory().remove(known->base);
+    if (gpu::check::work_is_ordered()) gpu::check::ledger().forget(known->base, known->size);
     allocations().by_base.erase(known->base);
   }
   return HSA_STATUS_SUCCESS;

@@ -105,9 +105,13 @@ void hand_over(Queue& queue, uint64_t end) {
   const uint64_t begin = queue.rung_index.load(std::memory_order_relaxed), size = queue.submitted.size();
   if (int64_t(end - begin) <= 0) return;
   if (end - begin > size) end = queue.write_index().load(std::memory_order_acquire);
-  for (uint64_t i = begin; i != end && queue.lane && device_clock::modelled(); ++i) {
+  const bool timed = device_clock::modelled(), ordered = gpu::check::work_is_ordered();
+  for (uint64_t i = begin; i != end && queue.lane && (timed || ordered); ++i) {
     const bool kernel = packet_type(load_header(queue.slot_at(i))) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
-    queue.submitted[i & (size - 1)] = {device_clock::host_submits(kernel), queue.lane->submit()};
+    Queue::Submitted& packet = queue.submitted[i & (size - 1)];
+    if (timed) packet = {device_clock::host_submits(kernel), queue.lane->submit(), 0, nullptr};
+    if (kernel) packet.work = gpu::check::submitted();
+    else packet.host = gpu::check::host_clock();
   }
   queue.rung_index.store(end, std::memory_order_release);
 }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "check/work.h"
 #include "hsa/amd_hsa_queue.h"
 #include "runtime.h"
 #include "signals.h"
@@ -36,6 +37,8 @@ struct Queue {
   // Of a packet, where time is modelled: when the host handed it over, and its place in the order.
   struct Submitted {
     uint64_t ns = 0, ticket = 0;
+    gpu::check::WorkId work = 0;  // of a kernel, where order is checked
+    gpu::check::Clock host;       // of other packets: what the host knew
   };
   std::vector<Submitted> submitted;     // by slot, of the packets that a doorbell has announced
   std::mutex announcing;                // programs ring from several threads

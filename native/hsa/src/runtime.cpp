@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "arena.h"
+#include "check/findings.h"
+#include "check/settings.h"
 #include "codeobject/architecture.h"
 #include "hsa_impl.h"
 #include "queues.h"
@@ -118,6 +120,7 @@ Runtime* Runtime::get() { return instance.load(std::memory_order_acquire); }
 
 Runtime::Runtime() : error_(wrong_setting()) {
   if (!error_.empty()) return;
+  if (gpu::check::settings()) gpu::check::memory_is(memory());
   auto cpu = std::make_unique<Agent>();
   cpu->cpu_name = cpu_model();
   for (Pool::Kind kind : {Pool::Kind::Fine, Pool::Kind::Kernarg, Pool::Kind::Coarse})

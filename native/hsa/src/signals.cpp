@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arena.h"
+#include "check/work.h"
 #include "device_clock.h"
 #include "hsa_impl.h"
 #include "queues.h"
@@ -27,6 +28,11 @@ void futex_wait(void* word, uint32_t expected, uint64_t timeout_ns) {
 void futex_wake(void* word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0); }
 
 std::atomic<uint32_t> changes{0}, watchers{0};
+
+void host_saw(const Signal& signal) {
+  device_clock::host_saw(signal);
+  gpu::check::saw(signal.handle().handle);
+}
 
 // Signals live in blocks that the device can reach; a destroyed one is used again.
 class SignalPool {
@@ -138,7 +144,7 @@ int64_t wait_for(Signal& signal, hsa_signal_condition_t condition, int64_t compa
   while (true) {
     const int64_t value = signal.value().load(std::memory_order_acquire);
     if (holds(condition, value, compare)) {
-      device_clock::host_saw(signal);
+      host_saw(signal);
       return value;
     }
     const uint64_t passed = now_ns() - start;
@@ -172,7 +178,7 @@ uint32_t wait_any(uint32_t count, const hsa_signal_t* signals, const hsa_signal_
       const int64_t value = signal->value().load(std::memory_order_acquire);
       if (!holds(conditions[i], value, values[i])) continue;
       if (satisfying) *satisfying = value;
-      device_clock::host_saw(*signal);
+      host_saw(*signal);
       return i;
     }
     const uint64_t passed = now_ns() - start;
@@ -187,6 +193,7 @@ auto changed(hsa_signal_t handle, Change change) {
   Signal* signal = signal_of(handle);
   using Result = decltype(change(*signal));
   if (!signal) return Result();
+  gpu::check::set(handle.handle, false);
   if constexpr (std::is_void_v<Result>) {
     change(*signal);
     announce(*signal);
@@ -205,6 +212,7 @@ void store(hsa_signal_t handle, int64_t value, std::memory_order order) {
     return;
   }
   device_clock::host_sets(*signal);
+  gpu::check::set(handle.handle, true);
   signal->value().store(value, order);
   announce(*signal);
 }
@@ -220,6 +228,7 @@ hsa_status_t hsa_signal_create(hsa_signal_value_t initial, uint32_t consumer_cou
   Signal* made = make_signal(initial);
   if (!made) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   *signal = made->handle();
+  gpu::check::set(signal->handle, true);
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, uint32_t consumer_count, const hsa_agent_t* consumers,
@@ -241,13 +250,17 @@ hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t signal, volatile hsa_sign
   return HSA_STATUS_SUCCESS;
 }
 
+// Orders nothing, for a check either.
 hsa_signal_value_t hsa_signal_load_relaxed(hsa_signal_t signal) {
   Signal* found = signal_of(signal);
   return found ? found->value().load(std::memory_order_relaxed) : 0;
 }
 hsa_signal_value_t hsa_signal_load_scacquire(hsa_signal_t signal) {
   Signal* found = signal_of(signal);
-  return found ? found->value().load(std::memory_order_acquire) : 0;
+  if (!found) return 0;
+  const int64_t value = found->value().load(std::memory_order_acquire);
+  gpu::check::saw(signal.handle);
+  return value;
 }
 void hsa_signal_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) {
   store(signal, value, std::memory_order_relaxed);

@@ -13,6 +13,7 @@ from rocm_perf_lab.check.suppressions import Suppressions
 from rocm_perf_lab.errors import plain
 from rocm_perf_lab.schema.check import (
     Access,
+    ApproximateInstruction,
     Buffer,
     CheckDocument,
     CheckedKernel,
@@ -56,6 +57,7 @@ def make(
     coverage = Coverage(
         tools=list(ran.tools),
         kernels=_kernels(logs),
+        approximate=_approximate(logs),
         not_covered=list(_not_covered(logs, ran)),
     )
     return CheckDocument(
@@ -81,6 +83,21 @@ def _not_covered(logs: Sequence[ProcessLog], ran: Ran) -> Iterator[str]:
         yield "everything: the program did not use the virtual GPU"
     elif set(ran.tools) & _WATCHING and not any(log.launches for log in logs):
         yield "what kernels do: none was watched"
+
+
+def _approximate(logs: Sequence[ProcessLog]) -> list[ApproximateInstruction]:
+    executed: dict[str, int] = {}
+    kernels: dict[str, set[str]] = {}
+    for record in (record for log in logs for record in log.approximate):
+        name = record["instruction"]
+        executed[name] = executed.get(name, 0) + record["executed"]
+        kernels.setdefault(name, set()).add(text(record["kernel"]))
+    return [
+        ApproximateInstruction(
+            instruction=name, executed=executed[name], kernels=sorted(kernels[name])
+        )
+        for name in sorted(executed)
+    ]
 
 
 def _kernels(logs: Sequence[ProcessLog]) -> list[CheckedKernel]:
@@ -110,7 +127,7 @@ def _merged(found: Iterable[Finding]) -> list[Finding]:
         key = (
             finding.tool,
             "race" if finding.tool == "race" else finding.kind,
-            tuple(sorted((s.kernel, s.access, s.source or s.code) for s in finding.sides)),
+            tuple(sorted(_place(side) for side in finding.sides)),
             tuple((f.module, f.offset) for f in finding.called[:1]),
             finding.title if finding.called else "",
         )
@@ -121,6 +138,11 @@ def _merged(found: Iterable[Finding]) -> list[Finding]:
         said = max(known, finding, key=_strength)
         places[key] = said.model_copy(update={"count": known.count + finding.count})
     return list(places.values())
+
+
+def _place(side: Access) -> tuple[str, ...]:
+    called = next((f"{f.module} {f.offset}" for f in side.called), "")
+    return side.kernel, side.access, side.source or side.code, called
 
 
 def _strength(finding: Finding) -> int:
@@ -138,9 +160,9 @@ def _of_device(log: ProcessLog, ran: Ran) -> Iterator[Finding]:
             detail=text(record["text"]) if "text" in record else None,
             count=max(1, log.counts.get(record["id"], 1)),
             bytes=record["bytes"],
-            sides=[_side(side) for side in record["sides"]],
+            sides=[_side(side) if "kernel" in side else _call(side) for side in record["sides"]],
             buffer=_buffer(record, log, ran),
-            called=[],
+            called=host_stack.frames(record.get("stack", [])),
         )
 
 
@@ -157,10 +179,31 @@ def _side(side: dict[str, Any]) -> Access:
         source=f"{own.file}:{own.line}" if own else None,
         frames=frames,
         instruction=text(side.get("instruction", "")),
-        code=side["at"].strip("()"),
-        workgroup=side["workgroup"],
-        wave=side["wave"],
+        code=side.get("at", "not known where").strip("()"),
+        workgroup=side.get("workgroup"),
+        wave=side.get("wave"),
         work_item=side.get("item"),
+        called=host_stack.frames(side.get("stack", [])),
+    )
+
+
+def _call(side: dict[str, Any]) -> Access:
+    """Work that the host asked for by a call: a copy, a fill, memory given out or taken back."""
+    called = host_stack.frames(side["stack"])
+    own = next((frame for frame in called if frame.file), None)
+    function, module = host_stack.asked_by(side["stack"])
+    return Access(
+        access=side["access"],
+        bytes=side["bytes"],
+        kernel=function or (Path(module).name if module else "a call of the host"),
+        source=f"{own.file}:{own.line}" if own else None,
+        frames=[],
+        instruction="",
+        code="",
+        workgroup=None,
+        wave=None,
+        work_item=None,
+        called=called,
     )
 
 
@@ -168,7 +211,7 @@ def _buffer(record: dict[str, Any], log: ProcessLog, ran: Ran) -> Buffer | None:
     if "memory" not in record:
         return None
     base = record.get("base")
-    names = ran.arguments.get(text(record["sides"][0]["kernel"]), {})
+    names = ran.arguments.get(text(record["sides"][0].get("kernel", "")), {})
     return Buffer(
         kind=record["memory"],
         size=record.get("size"),
@@ -188,12 +231,12 @@ class _Leak:
 
 def _of_host(log: ProcessLog, executable: Path) -> Iterator[Finding]:
     for record in log.refused:
-        title, advice = words.REFUSED
         yield _called(
             "refused-call",
-            (title, advice),
+            words.REFUSED[record["tool"]],
             f"{text(record['call'])}: {text(record['why'])}",
             host_stack.frames(record["stack"]),
+            record["tool"],
         )
     leaks: dict[object, _Leak] = {}
     stopped = any(record["why"] == "stopped" for record in log.findings)
@@ -221,9 +264,15 @@ def _of_host(log: ProcessLog, executable: Path) -> Iterator[Finding]:
 _GIVES = ("hipMalloc", "hipHostMalloc", "hipHostAlloc", "hipExtMalloc", "hipMemAlloc", "hipArray")
 
 
-def _called(kind: str, said: tuple[str, str], detail: str, called: list[HostFrame]) -> Finding:
+def _called(
+    kind: str,
+    said: tuple[str, str],
+    detail: str,
+    called: list[HostFrame],
+    tool: Tool = "memory",
+) -> Finding:
     return Finding(
-        tool="memory",
+        tool=tool,
         kind=kind,
         title=said[0],
         advice=said[1],

@@ -29,6 +29,7 @@ class ProcessLog:
     sizes: dict[int, int] = field(default_factory=dict)
     live: list[int] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
+    approximate: list[dict[str, Any]] = field(default_factory=list)
     not_covered: list[str] = field(default_factory=list)
 
 
@@ -61,6 +62,8 @@ def _read(file: Path) -> ProcessLog:
                 log.live.append(record["base"])
             case "refused":
                 log.refused.append(record)
+            case "approximate":
+                log.approximate.append(record)
             case "not_covered":
                 log.not_covered.append(text(record["what"]))
     return log

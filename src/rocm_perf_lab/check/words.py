@@ -29,6 +29,24 @@ RACES: dict[tuple[str, str], tuple[str, str, str]] = {
         "release with __threadfence() or __ATOMIC_RELEASE at __HIP_MEMORY_SCOPE_AGENT before the "
         "atomic that tells, and acquire the same way after the one that reads it",
     ),
+    ("work", "kernels"): (
+        "stream-race",
+        "race between two kernels: nothing orders one launch after the other",
+        "launch both in one stream, or let the stream of the second wait for an event recorded "
+        "after the first",
+    ),
+    ("work", "kernel-and-call"): (
+        "copy-race",
+        "race between a kernel and a copy or fill: nothing orders one after the other",
+        "put both into one stream, let one stream wait for an event of the other, or synchronise "
+        "between them",
+    ),
+    ("work", "calls"): (
+        "copy-race",
+        "race between two copies or fills: nothing orders one after the other",
+        "put both into one stream, let one stream wait for an event of the other, or synchronise "
+        "between them",
+    ),
 }
 # Where one place races in several ways, the word that says most.
 STRENGTH = ("lds-race", "global-race", "group-race", "scope-race")
@@ -45,6 +63,19 @@ FAULTS: dict[str, tuple[str, str]] = {
     "use-after-free": (
         "access to memory that has been freed",
         "free it after the work that uses it: synchronise first, or free it in the same stream",
+    ),
+    "freed-in-stream": (
+        "access to memory that hipFreeAsync has freed before",
+        "free it after the last work that uses it, in the same stream or one that waits for it",
+    ),
+    "free-unordered": (
+        "memory is freed in a stream, and nothing orders that after work that uses it",
+        "let the stream that frees wait for an event recorded after the use",
+    ),
+    "allocation-unordered": (
+        "memory of hipMallocAsync is used by work that nothing orders after the allocation",
+        "use it in the same stream, or let the other one wait for an event recorded after "
+        "hipMallocAsync",
     ),
     "read-only": ("write to memory that is read-only", "write to a buffer of the program's own"),
     "misaligned": (
@@ -71,6 +102,22 @@ FAULTS: dict[str, tuple[str, str]] = {
         "a kernel that does not end",
         "see what its loop waits for; ROCM_PERF_VIRTUAL_MAX_INSTRUCTIONS sets the limit",
     ),
+    "copy-kind": (
+        "a copy whose kind is not what its pointers are",
+        "name the kind that it is, or leave it to the pointers: hipMemcpyDefault",
+    ),
+    "event-device": (
+        "an event of one device is recorded in a stream of another",
+        "create the event while the stream's device is the current one",
+    ),
+    "grid-not-cooperative": (
+        "a barrier of the grid in a kernel that was not launched cooperatively",
+        "launch it with hipLaunchCooperativeKernel",
+    ),
+    "grid-not-reached": (
+        "a barrier of the grid that some workgroups never reach",
+        "let every workgroup pass the same barriers of the grid before it returns",
+    ),
     "stopped": ("the device stopped the kernel", "see the program's own output"),
 }
 
@@ -91,6 +138,18 @@ WRITE_FIRST: dict[str, str] = {
 }
 
 
+# What a fault in the code of cooperative groups is: kinds of before, and what they mean there.
+_OF_A_GRID = {"null-pointer": "grid-not-cooperative", "endless": "grid-not-reached"}
+
+
+def _meant(finding: Mapping[str, Any]) -> str:
+    kind: str = finding["kind"]
+    files = (frame["file"] for side in finding["sides"] for frame in side["frames"])
+    if kind in _OF_A_GRID and any(f.endswith("hip_cooperative_groups.h") for f in files):
+        return _OF_A_GRID[kind]
+    return kind
+
+
 def of(finding: Mapping[str, Any]) -> tuple[str, str, str]:
     """Of a record of the device: the kind in the document, title, advice."""
     tool, kind = finding["tool"], finding["kind"]
@@ -98,12 +157,21 @@ def of(finding: Mapping[str, Any]) -> tuple[str, str, str]:
         return RACES[kind, finding["why"]]
     if tool == "init":
         return kind, UNWRITTEN[kind], WRITE_FIRST[finding["why"]]
+    kind = _meant(finding)
     return (kind, *FAULTS[kind])
 
 
-REFUSED = (
-    "a call about memory that the runtime refused",
-    "check the pointers against their allocations, the size and the kind of copy; and the result "
-    "of every HIP call",
-)
+# By tool: title, advice.
+REFUSED: dict[str, tuple[str, str]] = {
+    "memory": (
+        "a call about memory that the runtime refused",
+        "check the pointers against their allocations, the size and the kind of copy; and the "
+        "result of every HIP call",
+    ),
+    "sync": (
+        "a call about a stream or an event that the runtime refused",
+        "check that it has been created and not destroyed, and that events that are timed have "
+        "been recorded; and the result of every HIP call",
+    ),
+}
 LEAK = ("device memory that was never freed", "free it before the program ends")

@@ -49,10 +49,18 @@ def _side(side: Access) -> Iterator[str]:
     if side.bytes and what:
         what += f" of {side.bytes} byte{'s' * (side.bytes != 1)}"
     yield f"{what + ' in ' if what else ''}{plain(side.kernel)}"
-    yield place(side)
+    if side.instruction or not side.called:
+        yield place(side)
     for frame in inlined(side):
         yield f"  {frame}"
-    yield who(side)
+    if side.workgroup is not None:
+        yield who(side)
+    for at, called in enumerate(side.called[:_MOST_FRAMES]):
+        yield f"{asked(side) if at == 0 else 'called at'} {host_line(called)}"
+
+
+def asked(side: Access) -> str:
+    return "launched at" if side.code else "called at"
 
 
 def place(side: Access) -> str:
@@ -71,6 +79,8 @@ def inlined(side: Access) -> list[str]:
 
 
 def who(side: Access) -> str:
+    if side.workgroup is None:
+        return ""
     item = f"work-item {side.work_item}" if side.work_item else f"a work-item of wave {side.wave}"
     return f"workgroup {side.workgroup}, {item}"
 
@@ -97,6 +107,13 @@ def host_line(frame: HostFrame) -> str:
     return plain(f"{where}{function}")
 
 
+def approximate(document: CheckDocument) -> str:
+    each = ", ".join(
+        f"{one.instruction} {thousands(one.executed)}x" for one in document.coverage.approximate
+    )
+    return f"hardware may round otherwise: {each}; whether one decides anything was not looked at"
+
+
 def _coverage(document: CheckDocument) -> Iterator[str]:
     coverage = document.coverage
     kernels, launches = len(coverage.kernels), sum(k.launches for k in coverage.kernels)
@@ -114,5 +131,7 @@ def _coverage(document: CheckDocument) -> Iterator[str]:
     same = sum(k.same_value for k in coverage.kernels)
     if same:
         yield f"  {thousands(same)} unordered writes changed nothing: no findings"
+    if coverage.approximate:
+        yield f"  {approximate(document)}"
     for what in coverage.not_covered:
         yield f"  not checked: {plain(what)}"

@@ -26,18 +26,21 @@ class HostFrame(Model):
 
 
 class Access(Model):
-    """One side of a finding: what a work-item did."""
+    """One side of a finding: what a work-item did, or work that the host asked for by a call."""
 
     access: str = Field(description="read, write, atomic update; empty: no access")
     bytes: int = Field(description="of one work-item")
-    kernel: str
+    kernel: str = Field(description="or the call of the host: hipMemcpyAsync …")
     source: str | None = Field(description="the program's own file:line; null without -g")
     frames: list[SourceFrame] = Field(description="the innermost first, then who called it")
     instruction: str
     code: str = Field(description="where in the kernel's code")
-    workgroup: tuple[int, int, int]
-    wave: int = Field(description="of the workgroup")
+    workgroup: tuple[int, int, int] | None = Field(description="null: a call, or not known which")
+    wave: int | None = Field(description="of the workgroup")
     work_item: tuple[int, int, int] | None = Field(description="null: one of the wave's")
+    called: list[HostFrame] = Field(
+        default=[], description="where the host launched or called it, where streams are compared"
+    )
 
 
 class Buffer(Model):
@@ -77,9 +80,20 @@ class CheckedKernel(Model):
     same_value: int = Field(description="unordered writes that changed nothing: no findings")
 
 
+class ApproximateInstruction(Model):
+    """One whose result hardware may round otherwise. Whether it decided anything is not looked at."""
+
+    instruction: str
+    executed: int = Field(description="by waves, in launches that were watched")
+    kernels: list[str]
+
+
 class Coverage(Model):
     tools: list[Tool]
     kernels: list[CheckedKernel] = Field(description="those whose every access was watched")
+    approximate: list[ApproximateInstruction] = Field(
+        default=[], description="v_exp, v_log and their like, as far as they were executed"
+    )
     not_covered: list[str] = Field(description="what could not be looked at, in words")
 
 

@@ -1,0 +1,206 @@
+#include "ledger.h"
+
+#include <bit>
+#include <optional>
+
+#include "settings.h"
+#include "work_side.h"
+
+namespace gpu::check {
+namespace {
+
+// Memory that is the runtime's business, or the host's alone, is left out.
+bool counts(const Range& range) {
+  return range.kind != RangeKind::Kernarg && range.kind != RangeKind::Runtime && range.kind != RangeKind::Hostcall &&
+         range.kind != RangeKind::Scratch;
+}
+
+const char* why(WorkId a, WorkId b) {
+  const int kernels = (launch_of(a) != nullptr) + (launch_of(b) != nullptr);
+  return kernels == 2 ? "kernels" : kernels == 1 ? "kernel-and-call" : "calls";
+}
+
+std::string kernel_of(WorkId work) {
+  const Launch* launch = launch_of(work);
+  return launch ? demangle(launch->kernel->name) : "a copy";
+}
+
+}  // namespace
+
+Ledger& ledger() {
+  static Ledger& all = *new Ledger;  // outlives every thread and static destructor
+  return all;
+}
+
+void touched_outside(uint64_t at, uint64_t bytes, bool write) {
+  if (!work_is_ordered() || !bytes || !memory_in_use()) return;
+  const auto memory = memory_in_use()->snapshot();
+  const Range* range = memory->find(at);
+  if (!range || !counts(*range)) return;
+  Accesses accesses;
+  accesses.small = bytes <= 8;
+  if (stream_memory_in_use()) accesses.blocks.push_back(range->base);
+  if (settings()->race) add_run(accesses.runs, at, bytes, write ? Kind::Write : Kind::Read);
+  if (doing()) return ledger().touched(doing(), std::move(accesses));
+  // The host by itself, at once: what it did is over for whatever it submits.
+  const WorkId own = submitted();
+  const Doing now(own, nullptr);
+  ledger().touched(own, std::move(accesses));
+  host_learns();
+}
+
+void Ledger::touched(WorkId work, Accesses accesses) {
+  if (!work) return;
+  std::lock_guard lock(mutex_);
+  Accesses& known = open_[work].accesses;
+  if (known.runs.empty() && known.blocks.empty()) {
+    known = std::move(accesses);
+    return;
+  }
+  for (const Run& run : accesses.runs) {
+    if (!known.runs.empty() && known.runs.back().end == run.line && known.runs.back().touch.mask == run.touch.mask &&
+        known.runs.back().touch.kind == run.touch.kind)
+      known.runs.back().end = run.end;
+    else known.runs.push_back(run);
+  }
+  known.blocks.insert(known.blocks.end(), accesses.blocks.begin(), accesses.blocks.end());
+  known.small &= accesses.small;
+}
+
+void Ledger::closed(WorkId work) {
+  std::lock_guard lock(mutex_);
+  open_[work].closed = true;
+  go_on();
+}
+
+void Ledger::note(std::function<void(Ledger&)> entry) {
+  const WorkId at = next_to_submit();
+  std::lock_guard lock(mutex_);
+  notes_.emplace(at, std::move(entry));
+  go_on();
+}
+
+void Ledger::forget(uint64_t base, uint64_t size) {
+  if (settings()->race) note([=](Ledger& all) { all.history_.forget(base, size); });
+}
+
+void Ledger::go_on() {
+  for (;;) {
+    while (!notes_.empty() && notes_.begin()->first <= next_) {
+      const auto entry = std::move(notes_.begin()->second);
+      notes_.erase(notes_.begin());
+      entry(*this);
+    }
+    const auto found = open_.find(next_);
+    if (found == open_.end() || !found->second.closed) return;
+    Accesses accesses = std::move(found->second.accesses);
+    open_.erase(found);
+    enter(next_++, std::move(accesses));
+  }
+}
+
+void Ledger::enter(WorkId work, Accesses accesses) {
+  for (const uint64_t block : accesses.blocks) stream_memory_.used(block, work);
+  if (accesses.runs.empty()) return let_go(work);
+  speakers_[work] = {accesses.released, accesses.acquired, accesses.talks_to_host, accesses.tells_atomics,
+                     accesses.small};
+  std::map<WorkId, std::pair<bool, bool>> known;  // is it before this work, is this one before it
+  const auto order = [&](WorkId other) {
+    auto found = known.find(other);
+    if (found == known.end()) found = known.emplace(other, std::pair{before(other, work), before(work, other)}).first;
+    return found->second;
+  };
+  const auto is_before = [&](WorkId other) { return order(other).first; };
+
+  // Work that is under way at the same time can order itself by atomics.
+  if (accesses.released || accesses.acquired) {
+    for (const Run& run : accesses.runs) {
+      if (!atomic(run.touch.kind)) continue;
+      history_.each(run, [&](const History::Entry& entry, uint64_t, uint64_t) {
+        if (!atomic(entry.touch.kind) || order(entry.work).first || order(entry.work).second) return;
+        const Speaker& other = speakers_[entry.work];
+        if ((other.released && writes(entry.touch.kind) && accesses.acquired) ||
+            (accesses.released && writes(run.touch.kind) && other.acquired))
+          spoke_.emplace(entry.work, work);
+      });
+    }
+  }
+  const auto spoke_with = [&](WorkId a, WorkId b) {
+    if (spoke_.count({std::min(a, b), std::max(a, b)})) return true;
+    // With one that came before, or after.
+    for (const auto& [first, second] : spoke_)
+      for (const auto& [x, y] : {std::pair{first, second}, std::pair{second, first}})
+        if ((x == a && (y == b || before(y, b))) || (y == b && before(a, x))) return true;
+    return false;
+  };
+
+  struct Found {
+    History::Entry earlier;
+    Touch now;
+    uint64_t address, bytes;
+    bool earlier_known, now_known;
+  };
+  std::map<std::pair<std::string, std::string>, Found> found;
+  bool unsaid = false;
+  for (const Run& run : accesses.runs) {
+    history_.enter(run, work, is_before, [&](const History::Meeting& meeting) {
+      const WorkId other = meeting.earlier->work;
+      if (order(other).second) return;
+      const Kind a = meeting.earlier->touch.kind, b = run.touch.kind;
+      const Speaker &theirs = speakers_[other], &own = speakers_[work];
+      // A word is copied as a whole.
+      if ((theirs.small && atomic(b)) || (own.small && atomic(a))) return;
+      if (theirs.with_host || own.with_host || spoke_with(other, work)) {
+        findings().not_covered("race: " + kernel_of(other) + " and " + kernel_of(work) +
+                               ", which streams do not order and which signal through memory while they run");
+        return;
+      }
+      if (launch_of(other) && launch_of(work) && !(theirs.tells_atomics && own.tells_atomics)) {
+        unsaid = true;
+        return;
+      }
+      const uint64_t address = meeting.line * Shadow::kLine + uint64_t(std::countr_zero(meeting.bytes));
+      const uint64_t bytes = meeting.lines * uint64_t(std::popcount(meeting.bytes));
+      const auto [at, fresh] =
+          found.try_emplace({place_of(other, &meeting.earlier->touch), place_of(work, &run.touch)},
+                            Found{*meeting.earlier, run.touch, address, 0, meeting.earlier->first == meeting.line,
+                                  run.line == meeting.line});
+      at->second.bytes += bytes;
+    });
+  }
+  if (unsaid)
+    findings().not_covered(
+        "race: between kernels of streams that nothing orders: on gfx90a an atomic store looks like any other");
+  for (const auto& [places, race] : found) {
+    const WorkId other = race.earlier.work;
+    Counter* const counter = findings().place("work " + places.first + " " + places.second, [&](record::Line& line) {
+      line.string("tool", "race").string("kind", "work").string("why", why(other, work)).number("bytes", race.bytes);
+      describe_memory(line, race.address);
+      line.open("sides", '[');
+      const uint32_t byte = uint32_t(race.address % Shadow::kLine);
+      describe(line, other, told(race.earlier.touch.kind), &race.earlier.touch, byte, race.earlier_known);
+      describe(line, work, told(race.now.kind), &race.now, byte, race.now_known);
+      line.close(']');
+    });
+    ++*counter;
+  }
+  for (const WorkId gone : history_.gone()) {
+    if (gone == work) continue;
+    speakers_.erase(gone);
+    let_go(gone);
+  }
+}
+
+// Of what nothing is left that could be told.
+void Ledger::let_go(WorkId work) {
+  if (!stream_memory_.names(work)) forget_launch(work);
+}
+
+void Ledger::end() {
+  std::lock_guard lock(mutex_);
+  if (history_.lost())
+    findings().not_covered("race: between streams, some memory: more is touched than is kept track of");
+  if (!open_.empty()) findings().not_covered("race: work of streams that had not ended when the program did");
+}
+
+}  // namespace gpu::check
