@@ -90,6 +90,8 @@ def _memory(finding: Finding) -> Iterator[str]:
     assert buffer is not None
     if buffer.size is None:
         yield buffer.kind
+    elif not finding.bytes:
+        yield f"{size(buffer.size)} of {buffer.kind}"
     elif finding.tool in ("race", "init"):
         whole = f"{size(buffer.size)} of {buffer.kind}"
         yield f"{finding.bytes} bytes at offset {buffer.offset} of {whole}"
