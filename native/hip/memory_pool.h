@@ -22,13 +22,11 @@ struct MemoryPool {
   };
   std::deque<Freed> freed;   // waiting for their stream
   std::deque<Freed> cached;  // ready to be given out again, up to release_threshold
-  std::deque<Freed> buried;  // where order is checked: not given out again, so that whoever uses them is found
-  uint64_t buried_bytes = 0;
   std::recursive_mutex mutex;
 
   hipError_t allocate(size_t size, void** address);
   hipError_t release(void* address, CompletionRef after);
-  void bury(Freed block);
+  bool left_alone() const;
   // Moves what is free by now to the cache, and gives back what is above `keep` bytes.
   void collect(uint64_t keep);
 };

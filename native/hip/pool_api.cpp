@@ -55,8 +55,7 @@ hipError_t allocate_in(MemoryPool& pool, void** dev_ptr, size_t size, hipStream_
 
 hipError_t MemoryPool::allocate(size_t size, void** address) {
   std::lock_guard lock(mutex);
-  // Who gets what again must not depend on what has ended by now.
-  collect(order_is_checked() ? 0 : UINT64_MAX);
+  if (!left_alone()) collect(UINT64_MAX);
   auto fit = std::find_if(cached.begin(), cached.end(),
                           [&](const Freed& block) { return block.size >= size && block.size <= size + size / 4; });
   if (fit != cached.end()) {
@@ -92,8 +91,18 @@ hipError_t MemoryPool::release(void* address, CompletionRef after) {
   if (!found) return hipErrorInvalidValue;
   used -= std::min<uint64_t>(used, found->size);
   freed.push_back({std::move(after), address, found->size});
-  collect(release_threshold);
+  if (!left_alone()) collect(release_threshold);
   return hipSuccess;
+}
+
+// Where order is checked, what is freed lies there until the host waits, so that it does not depend on what has
+// ended by now who gets it again, and whoever uses it is found; unless that becomes too much.
+bool MemoryPool::left_alone() const {
+  constexpr uint64_t kMost = uint64_t{256} << 20;
+  if (!order_is_checked()) return false;
+  uint64_t bytes = 0;
+  for (const Freed& block : freed) bytes += block.size;
+  return bytes <= kMost;
 }
 
 void MemoryPool::collect(uint64_t keep) {
@@ -108,21 +117,8 @@ void MemoryPool::collect(uint64_t keep) {
   }
   while (!cached.empty() && reserved > keep) {
     reserved -= std::min<uint64_t>(reserved, cached.front().size);
-    if (order_is_checked()) bury(std::move(cached.front()));
-    else hsa_amd_memory_pool_free(cached.front().address);
+    hsa_amd_memory_pool_free(cached.front().address);
     cached.pop_front();
-  }
-}
-
-// The oldest go, so that this does not grow for ever.
-void MemoryPool::bury(Freed block) {
-  constexpr uint64_t kMost = uint64_t{256} << 20;
-  buried_bytes += block.size;
-  buried.push_back(std::move(block));
-  while (buried_bytes > kMost) {
-    buried_bytes -= buried.front().size;
-    hsa_amd_memory_pool_free(buried.front().address);
-    buried.pop_front();
   }
 }
 

@@ -102,7 +102,10 @@ hipError_t write_value(hipStream_t handle, void* ptr, T value) {
   if (!ptr) return hipErrorInvalidValue;
   if (stream->capture) return capture_invalidate(*stream);
   std::lock_guard lock(stream->device.mutex);
-  return stream->host([=](hipError_t) { __atomic_store_n(static_cast<T*>(ptr), value, __ATOMIC_RELEASE); });
+  return stream->host([=](hipError_t) {
+    __atomic_store_n(static_cast<T*>(ptr), value, __ATOMIC_RELEASE);
+    if (hsa_rocm_perf_was_written) hsa_rocm_perf_was_written(ptr, sizeof value);
+  });
 }
 
 }  // namespace

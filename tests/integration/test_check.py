@@ -238,6 +238,17 @@ def _line(lines: list[str], source: str) -> str:
     return lines[int(source.rpartition(":")[2]) - 1]
 
 
+def test_work_that_orders_itself_through_memory_is_no_finding_and_not_clean(
+    streams_program: Path,
+) -> None:
+    found = check(streams_program, *TWO_DEVICES, arguments=("speaking",), code=0)
+    assert found["findings"] == []
+    assert not found["clean"]
+    assert len(found["coverage"]["not_covered"]) == 2
+    for what in found["coverage"]["not_covered"]:
+        assert "streams do not order and which signal through memory" in what
+
+
 def test_memory_of_streams_is_looked_at_without_the_races(streams_program: Path) -> None:
     found = check(streams_program, "--device", "virtual:mi300x*2", "--tool", "memory")
     assert by_name(found, "false").keys() == OF_STREAM_MEMORY.keys()
@@ -278,7 +289,10 @@ def test_a_triton_kernel_is_named_by_its_line_and_its_tensor(tmp_path: Path) -> 
 CORRECT = """
 #include <hip/hip_runtime.h>
 #include <cstdlib>
-__global__ void scale(float* data, float by) { data[blockIdx.x * 64 + threadIdx.x] *= by; }
+__global__ void scale(float* data, float by) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  data[i] = __builtin_amdgcn_exp2f(data[i]) * by;
+}
 int main(int count, char**) {
   float* data;
   if (hipMalloc(&data, 256 * 4) != hipSuccess) return 1;
@@ -304,6 +318,7 @@ def test_a_correct_program_is_clean_and_says_what_was_checked(correct: Path) -> 
     done = rocm_perf("check", correct, cwd=correct.parent)
     assert done.returncode == 0, (done.stdout, done.stderr)
     assert "watched: 1 kernel in 1 launch, 8 accesses of waves, every one" in done.stdout
+    assert "hardware may round otherwise: v_exp_f32 4x; whether one decides" in done.stdout
     assert done.stdout.splitlines()[-1] == "nothing found"
 
 

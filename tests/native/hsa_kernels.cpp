@@ -112,6 +112,35 @@ void many_launches(const char* object) {
   CHECK(out[0] == 7 + 199);
 }
 
+// A result copied by an engine: by the signal of the kernel that makes it, after a packet that waits for that
+// signal, beside it.
+enum class Copied { BySignal, ByBarrier, Beside };
+void copied(const char* object, Copied how) {
+  Machine m(object);
+  constexpr uint32_t n = 1024, block = 256;
+  auto *a = m.allocate<float>(n), *b = m.allocate<float>(n), *c = m.allocate<float>(n), *out = m.allocate<float>(n, m.host);
+  struct { float *a, *b, *c; uint32_t n, block; } arguments{a, b, c, n, block};
+  const hsa_signal_t made = m.launch("vector_add", {n}, {block}, arguments);
+  hsa_signal_t passed{}, done;
+  OK(hsa_signal_create(1, 0, nullptr, &passed));
+  OK(hsa_signal_create(1, 0, nullptr, &done));
+  const uint64_t index = hsa_queue_add_write_index_relaxed(m.queue, 1);
+  auto* packet = static_cast<hsa_barrier_and_packet_t*>(m.queue->base_address) + (index & (m.queue->size - 1));
+  std::memset(reinterpret_cast<char*>(packet) + 2, 0, sizeof *packet - 2);
+  if (how == Copied::ByBarrier) packet->dep_signal[0] = made;
+  packet->completion_signal = passed;
+  __atomic_store_n(&packet->header, uint16_t(HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE), __ATOMIC_RELEASE);
+  hsa_signal_store_screlease(m.queue->doorbell_signal, hsa_signal_value_t(index));
+  const hsa_signal_t after = how == Copied::BySignal ? made : passed;
+  OK(hsa_amd_memory_async_copy(out, m.cpu, c, m.gpu, n * sizeof *c, 1, &after, done));
+  OK(m.wait(done));
+  OK(m.wait(made));
+  OK(m.wait(passed));
+}
+void copied_by_signal(const char* object) { copied(object, Copied::BySignal); }
+void copied_by_barrier(const char* object) { copied(object, Copied::ByBarrier); }
+void copied_beside(const char* object) { copied(object, Copied::Beside); }
+
 // ---- faults: each ends with the status the queue's callback got --------------------------------
 
 [[noreturn]] void finish(Machine& m, hsa_signal_t done, int expected) {
@@ -246,6 +275,7 @@ void old_profiler(const char* object) {
 int main(int count, char** words) {
   return run_case({{"vector_add", vector_add}, {"identify", identify}, {"block_sum", block_sum}, {"grid_barrier", grid_barrier},
                    {"spin_lock", spin_lock}, {"private_memory", private_memory}, {"globals", globals}, {"many_launches", many_launches},
+                   {"copied_by_signal", copied_by_signal}, {"copied_by_barrier", copied_by_barrier}, {"copied_beside", copied_beside},
                    {"early_return", early_return}, {"uneven_rounds", uneven_rounds}, {"return_after_lds", return_after_lds},
                    {"fault_past_end", fault_past_end}, {"fault_far", fault_far}, {"fault_freed", fault_freed},
                    {"fault_null", fault_null}, {"fault_read_only", fault_read_only}, {"fault_lds", fault_lds}, {"fault_trap", fault_trap},

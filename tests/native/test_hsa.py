@@ -203,6 +203,18 @@ def test_a_tool_library_that_is_not_there_is_told_and_passed_over(built: Path) -
     assert "/nowhere/libtool.so" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("case", "found"), [("copied_by_signal", 0), ("copied_by_barrier", 0), ("copied_beside", 1)]
+)
+def test_a_copy_that_no_signal_orders_is_a_race(
+    case: str, found: int, built: Path, objects: Path, tmp_path: Path
+) -> None:
+    checked = {"ROCM_PERF_CHECK": "race", "ROCM_PERF_CHECK_LOG": str(tmp_path)}
+    passes(run(built / "hsa_kernels", case, code_object(objects), **checked))
+    (log,) = tmp_path.glob("*.log")
+    assert log.read_text().count('"r":"finding"') == found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SANITIZERS)
 def test_everything_again_under_the_sanitizers(objects: Path, name: str) -> None:

@@ -112,16 +112,23 @@ void Ledger::enter(WorkId work, Accesses accesses) {
   };
   const auto is_before = [&](WorkId other) { return order(other).first; };
 
-  // Work that is under way at the same time can order itself by atomics.
-  if (accesses.released || accesses.acquired) {
+  // Work that is under way at the same time can order itself by atomics, or by copies of single words that
+  // atomics of a kernel meet.
+  const Speaker own = speakers_[work];
+  if (own.released || own.acquired || own.small) {
     for (const Run& run : accesses.runs) {
-      if (!atomic(run.touch.kind)) continue;
+      if (!atomic(run.touch.kind) && !own.small) continue;
       history_.each(run, [&](const History::Entry& entry, uint64_t, uint64_t) {
-        if (!atomic(entry.touch.kind) || order(entry.work).first || order(entry.work).second) return;
         const Speaker& other = speakers_[entry.work];
-        if ((other.released && writes(entry.touch.kind) && accesses.acquired) ||
-            (accesses.released && writes(run.touch.kind) && other.acquired))
-          spoke_.emplace(entry.work, work);
+        const Kind a = entry.touch.kind, b = run.touch.kind;
+        if (!(atomic(a) || atomic(b)) || !(atomic(a) || other.small)) return;
+        if (order(entry.work).first || order(entry.work).second) return;
+        const auto tells = [](const Speaker& one, Kind what, Kind met) {
+          return writes(what) && (one.released || (one.small && met == Kind::AtomicRead));
+        };
+        const bool hears_other = tells(other, a, b) && (own.acquired || own.small);
+        const bool tells_other = tells(own, b, a) && (other.acquired || other.small);
+        if (hears_other || tells_other) spoke_.emplace(entry.work, work);
       });
     }
   }
@@ -147,9 +154,10 @@ void Ledger::enter(WorkId work, Accesses accesses) {
       const WorkId other = meeting.earlier->work;
       if (order(other).second) return;
       const Kind a = meeting.earlier->touch.kind, b = run.touch.kind;
-      const Speaker &theirs = speakers_[other], &own = speakers_[work];
-      // A word is copied as a whole.
-      if ((theirs.small && atomic(b)) || (own.small && atomic(a))) return;
+      const Speaker& theirs = speakers_[other];
+      // A word is copied as a whole: that looks at what a kernel counts, or sets a flag for which it waits.
+      const auto flag = [](Kind word, Kind met) { return atomic(met) && (!writes(word) || met == Kind::AtomicRead); };
+      if ((theirs.small && flag(a, b)) || (own.small && flag(b, a))) return;
       if (theirs.with_host || own.with_host || spoke_with(other, work)) {
         findings().not_covered("race: " + kernel_of(other) + " and " + kernel_of(work) +
                                ", which streams do not order and which signal through memory while they run");

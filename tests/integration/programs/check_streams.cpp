@@ -34,6 +34,18 @@ static __global__ void look_up(int* out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = table[i];
 }
+static __global__ void count(int* counter) { atomicAdd(counter, 1); }
+static __global__ void produce(int* data, int* flag) {
+  data[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+static __global__ void consume(const int* data, int* flag, int* out) {
+  if (threadIdx.x == 0)
+    while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) __builtin_amdgcn_s_sleep(1);
+  __syncthreads();
+  out[threadIdx.x] = data[threadIdx.x];
+}
 
 #define GRID dim3(kItems / 256), dim3(256), 0
 
@@ -230,6 +242,13 @@ __attribute__((noinline)) void fill_and_kernel() {
   OK(hipMemsetAsync(room.a, 0, kBytes, room.one));
   if (kRight) room.then(room.one, room.two);
   add<<<GRID, room.two>>>(room.a, 2);
+}
+
+template <bool kRight>
+__attribute__((noinline)) void cleared_while_a_kernel_counts() {
+  Room room;
+  count<<<GRID, room.one>>>(room.a);
+  OK(hipMemsetAsync(room.a, 0, sizeof(int), kRight ? room.one : room.two));
 }
 
 template <bool kRight>
@@ -513,6 +532,29 @@ void readers_need_no_order() {
 }
 
 template <bool kRight>
+void looks_at_what_a_kernel_counts() {
+  Room room;
+  count<<<GRID, room.one>>>(room.a);
+  OK(hipMemcpyAsync(room.pinned, room.a, sizeof(int), hipMemcpyDeviceToHost, room.two));
+}
+
+// Two kernels that run at the same time, and a kernel that waits for a copy: ordered, but not by streams.
+void speaking() {
+  Room room;
+  int* flags;
+  OK(hipMalloc(&flags, 2 * sizeof(int)));
+  OK(hipMemset(flags, 0, 2 * sizeof(int)));
+  consume<<<1, 256, 0, room.one>>>(room.a, &flags[0], room.b);
+  produce<<<1, 256, 0, room.two>>>(room.a, &flags[0]);
+  OK(hipDeviceSynchronize());
+  consume<<<1, 256, 0, room.one>>>(room.a, &flags[1], room.b);
+  OK(hipMemcpyAsync(room.a, room.pinned, kBytes, hipMemcpyHostToDevice, room.two));
+  OK(hipMemsetAsync(&flags[1], 1, sizeof(int), room.two));
+  OK(hipDeviceSynchronize());
+  OK(hipFree(flags));
+}
+
+template <bool kRight>
 void all() {
   two_streams<kRight>();
   overlapping_parts<kRight>();
@@ -531,6 +573,7 @@ void all() {
   input_still_on_its_way<kRight>();
   two_copies<kRight>();
   fill_and_kernel<kRight>();
+  cleared_while_a_kernel_counts<kRight>();
   copy_within_the_device_does_not_wait<kRight>();
   new_input_while_the_old_is_read<kRight>();
   filled_while_a_kernel_uses_it<kRight>();
@@ -552,10 +595,15 @@ void all() {
   freed_before_another_stream_is_done<kRight>();
 }
 
-int main() {
+int main(int count, char**) {
+  if (count > 1) {
+    speaking();
+    return 0;
+  }
   all<false>();
   all<true>();
   orders_by_values_in_memory<true>();
   memory_goes_from_stream_to_stream<true>();
   readers_need_no_order<true>();
+  looks_at_what_a_kernel_counts<true>();
 }
