@@ -100,6 +100,7 @@ void Ledger::go_on() {
 }
 
 void Ledger::enter(WorkId work, Accesses accesses) {
+  judge_open(work);
   for (const uint64_t block : accesses.blocks) stream_memory_.used(block, work);
   if (accesses.runs.empty()) return let_go(work);
   speakers_[work] = {accesses.released, accesses.acquired, accesses.talks_to_host, accesses.tells_atomics,
@@ -132,22 +133,8 @@ void Ledger::enter(WorkId work, Accesses accesses) {
       });
     }
   }
-  const auto spoke_with = [&](WorkId a, WorkId b) {
-    if (spoke_.count({std::min(a, b), std::max(a, b)})) return true;
-    // With one that came before, or after.
-    for (const auto& [first, second] : spoke_)
-      for (const auto& [x, y] : {std::pair{first, second}, std::pair{second, first}})
-        if ((x == a && (y == b || before(y, b))) || (y == b && before(a, x))) return true;
-    return false;
-  };
 
-  struct Found {
-    History::Entry earlier;
-    Touch now;
-    uint64_t address, bytes;
-    bool earlier_known, now_known;
-  };
-  std::map<std::pair<std::string, std::string>, Found> found;
+  std::map<Places, Meeting> found;
   bool unsaid = false;
   for (const Run& run : accesses.runs) {
     history_.enter(run, work, is_before, [&](const History::Meeting& meeting) {
@@ -158,11 +145,6 @@ void Ledger::enter(WorkId work, Accesses accesses) {
       // A word is copied as a whole: that looks at what a kernel counts, or sets a flag for which it waits.
       const auto flag = [](Kind word, Kind met) { return atomic(met) && (!writes(word) || met == Kind::AtomicRead); };
       if ((theirs.small && flag(a, b)) || (own.small && flag(b, a))) return;
-      if (theirs.with_host || own.with_host || spoke_with(other, work)) {
-        findings().not_covered("race: " + kernel_of(other) + " and " + kernel_of(work) +
-                               ", which streams do not order and which signal through memory while they run");
-        return;
-      }
       if (launch_of(other) && launch_of(work) && !(theirs.tells_atomics && own.tells_atomics)) {
         unsaid = true;
         return;
@@ -171,8 +153,8 @@ void Ledger::enter(WorkId work, Accesses accesses) {
       const uint64_t bytes = meeting.lines * uint64_t(std::popcount(meeting.bytes));
       const auto [at, fresh] =
           found.try_emplace({place_of(other, &meeting.earlier->touch), place_of(work, &run.touch)},
-                            Found{*meeting.earlier, run.touch, address, 0, meeting.earlier->first == meeting.line,
-                                  run.line == meeting.line});
+                            Meeting{other, work, *meeting.earlier, run.touch, address, 0,
+                                    meeting.earlier->first == meeting.line, run.line == meeting.line});
       at->second.bytes += bytes;
     });
   }
@@ -180,32 +162,71 @@ void Ledger::enter(WorkId work, Accesses accesses) {
     findings().not_covered(
         "race: between kernels of streams that nothing orders: on gfx90a an atomic store looks like any other");
   for (const auto& [places, race] : found) {
-    const WorkId other = race.earlier.work;
-    Counter* const counter = findings().place("work " + places.first + " " + places.second, [&](record::Line& line) {
-      line.string("tool", "race").string("kind", "work").string("why", why(other, work)).number("bytes", race.bytes);
-      describe_memory(line, race.address);
-      line.open("sides", '[');
-      const uint32_t byte = uint32_t(race.address % Shadow::kLine);
-      describe(line, other, told(race.earlier.touch.kind), &race.earlier.touch, byte, race.earlier_known);
-      describe(line, work, told(race.now.kind), &race.now, byte, race.now_known);
-      line.close(']');
-    });
-    ++*counter;
+    const auto speaks = [&](WorkId one) {
+      const Speaker& it = speakers_[one];
+      return it.released || it.acquired || it.with_host;
+    };
+    if (speaks(race.first) || speaks(race.then)) unjudged_.emplace_back(places, race);
+    else judge(places, race);
   }
   for (const WorkId gone : history_.gone()) {
     if (gone == work) continue;
-    speakers_.erase(gone);
+    if (unjudged_.empty()) speakers_.erase(gone);
     let_go(gone);
   }
 }
 
+bool Ledger::spoke(WorkId a, WorkId b) const {
+  for (const auto& [first, second] : spoke_)
+    for (const auto& [x, y] : {std::pair{first, second}, std::pair{second, first}})
+      // With each other, or with what came before or after.
+      if ((x == a && (y == b || before(y, b))) || (y == b && before(a, x))) return true;
+  return false;
+}
+
+void Ledger::judge(const Places& places, const Meeting& race) {
+  const auto with_host = [&](WorkId work) {
+    const auto found = speakers_.find(work);
+    return found != speakers_.end() && found->second.with_host;
+  };
+  if (with_host(race.first) || with_host(race.then) || spoke(race.first, race.then) || spoke(race.then, race.first)) {
+    findings().not_covered("race: " + kernel_of(race.first) + " and " + kernel_of(race.then) +
+                           ", which streams do not order and which signal through memory while they run");
+    return;
+  }
+  Counter* const counter = findings().place("work " + places.first + " " + places.second, [&](record::Line& line) {
+    line.string("tool", "race").string("kind", "work").string("why", why(race.first, race.then));
+    line.number("bytes", race.bytes);
+    describe_memory(line, race.address);
+    line.open("sides", '[');
+    const uint32_t byte = uint32_t(race.address % Shadow::kLine);
+    describe(line, race.first, told(race.earlier.touch.kind), &race.earlier.touch, byte, race.earlier_known);
+    describe(line, race.then, told(race.now.kind), &race.now, byte, race.now_known);
+    line.close(']');
+  });
+  ++*counter;
+}
+
+// Whatever is submitted from now on comes after work that the host knows to be over.
+void Ledger::judge_open(WorkId known_by) {
+  std::erase_if(unjudged_, [&](const auto& open) {
+    const auto& [places, race] = open;
+    if (known_by && !(known_at(race.first, known_by) && known_at(race.then, known_by))) return false;
+    judge(places, race);
+    return true;
+  });
+}
+
 // Of what nothing is left that could be told.
 void Ledger::let_go(WorkId work) {
+  for (const auto& [places, race] : unjudged_)
+    if (race.first == work || race.then == work) return;
   if (!stream_memory_.names(work)) forget_launch(work);
 }
 
 void Ledger::end() {
   std::lock_guard lock(mutex_);
+  judge_open(0);
   if (history_.lost())
     findings().not_covered("race: between streams, some memory: more is touched than is kept track of");
   if (!open_.empty()) findings().not_covered("race: work of streams that had not ended when the program did");

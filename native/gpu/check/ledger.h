@@ -32,6 +32,18 @@ class Ledger {
   };
   void go_on();
   void enter(WorkId work, Accesses accesses);
+  // A race, as far as streams go.
+  struct Meeting {
+    WorkId first, then;
+    History::Entry earlier;
+    Touch now;
+    uint64_t address, bytes;
+    bool earlier_known, now_known;
+  };
+  using Places = std::pair<std::string, std::string>;
+  void judge(const Places& places, const Meeting& race);
+  void judge_open(WorkId known_by);
+  bool spoke(WorkId a, WorkId b) const;
   void let_go(WorkId work);
 
   std::mutex mutex_;
@@ -46,6 +58,8 @@ class Ledger {
   };
   std::map<WorkId, Speaker> speakers_;
   std::set<std::pair<WorkId, WorkId>> spoke_;
+  // Of speakers: what they have said is known only when the host knows that both are over.
+  std::vector<std::pair<Places, Meeting>> unjudged_;
 };
 Ledger& ledger();
 

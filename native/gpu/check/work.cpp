@@ -18,7 +18,12 @@ struct Work {
   uint32_t lane = 0, place = 0;  // place 0: it has not begun
   const std::pair<const HostStack, uint32_t>* stack = nullptr;
   std::shared_ptr<const Launch> launch;
+  Clock host;  // what was known when it was submitted
 };
+
+bool covers(const Clock& known, const Work& work) {
+  return work.place && known && work.lane < known->size() && (*known)[work.lane] >= work.place;
+}
 
 class Order {
  public:
@@ -84,7 +89,8 @@ WorkId submitted() {
   const HostStack here = HostStack::here();
   std::lock_guard lock(order().mutex);
   const auto* stack = &*order().stacks.emplace(here, uint32_t(order().stacks.size())).first;
-  order().all.push_back({t_doing ? order().all[t_doing].known : order().host, 0, 0, stack, nullptr});
+  const Clock& known = t_doing ? order().all[t_doing].known : order().host;
+  order().all.push_back({known, 0, 0, stack, nullptr, known});
   t_last = WorkId(order().all.size() - 1);
   return t_last;
 }
@@ -177,9 +183,12 @@ void ends_with(uint64_t signal, const Clock& known) {
 
 bool before(WorkId a, WorkId b) {
   std::lock_guard lock(order().mutex);
-  const Work &first = order().all[a], &then = order().all[b];
-  const Progress& known = *then.known;
-  return a != b && first.lane < known.size() && known[first.lane] >= first.place;
+  return a != b && covers(order().all[b].known, order().all[a]);
+}
+
+bool known_at(WorkId a, WorkId b) {
+  std::lock_guard lock(order().mutex);
+  return a != b && covers(order().all[b].host, order().all[a]);
 }
 
 const HostStack& stack_of(WorkId work) {

@@ -69,6 +69,7 @@ void ends_with(uint64_t signal, const Clock& known);
 // ---- afterwards: both have begun -----------------------------------------------------------------------
 
 bool before(WorkId a, WorkId b);
+bool known_at(WorkId a, WorkId b);  // the host knew that `a` was over when it submitted `b`
 const HostStack& stack_of(WorkId work);
 uint32_t call_number(WorkId work);  // the same for what was handed over by the same calls
 // What a kernel was launched as; kept as long as somebody may tell of it.
