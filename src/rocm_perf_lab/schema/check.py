@@ -81,7 +81,7 @@ class CheckedKernel(Model):
 
 
 class ApproximateInstruction(Model):
-    """One whose result hardware may round otherwise. Whether it decided anything is not looked at."""
+    """One whose result hardware may round otherwise; what it decided is not looked at."""
 
     instruction: str
     executed: int = Field(description="by waves, in launches that were watched")
