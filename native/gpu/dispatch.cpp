@@ -8,6 +8,7 @@
 
 #include "check/barriers.h"
 #include "check/faults.h"
+#include "check/hazards.h"
 #include "check/init.h"
 #include "check/ledger.h"
 #include "check/race.h"
@@ -394,12 +395,14 @@ DispatchResult Dispatcher::run_checked(Launch launch, bool wanted) {
   check::LaunchRaces races(launch);
   check::LaunchBarriers barriers;
   check::LaunchInit init(launch, device_, wanted);
+  check::LaunchHazards hazards(launch);
   check::Several watchers;
   if (chosen.init) watchers.add(init);
   if (chosen.race && wanted) watchers.add(races);
   if (chosen.sync && wanted) watchers.add(barriers);
   std::optional<check::LaunchReached> reached;
   if (chosen.reached) watchers.add(reached.emplace(launch));
+  if (chosen.hazards && wanted) watchers.add(hazards);
   DispatchResult result = run_all(launch, &watchers);
   if (plan == Repeats::Plan::Watch) repeats_.watched(launch, result);
   if (wanted) {

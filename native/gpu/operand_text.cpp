@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "wait_counts.h"
+
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wrestrict"  // false alarm on string concatenation, GCC bug 105329
 #endif
@@ -103,7 +105,7 @@ std::string hwreg_text(uint32_t k, Arch arch) {
 }
 
 std::string waitcnt_text(uint32_t k) {
-  const uint32_t vm = (k & 15) | ((k >> 10) & 48), exp = (k >> 4) & 7, lgkm = (k >> 8) & 15;
+  const auto [vm, exp, lgkm] = wait_counts(k);
   const bool all = vm == 63 && exp == 7 && lgkm == 15;
   std::string text;
   if (vm != 63 || all) text += format(" vmcnt(%u)", vm);

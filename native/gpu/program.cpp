@@ -270,16 +270,22 @@ bool indexed(const Inst& i) {
 }
 
 // s_set_gpr_idx: M0[7:0] is added to the register numbers that M0[15:12] enables.
-const Inst* run_indexed(Wave& w, const Inst* i) {
-  Inst copy[1] = {*i};
-  const uint32_t index = w.m0 & 255, enable = (w.m0 >> 12) & 15;
+Inst shifted(const Inst& i, uint32_t m0) {
+  Inst copy = i;
+  const uint32_t index = m0 & 255, enable = (m0 >> 12) & 15;
   for (int k = 0; k < 3; ++k) {
-    Source& s = copy->src[k];
+    Source& s = copy.src[k];
     if (s.kind != Source::Vector || !((enable >> k) & 1)) continue;
     s.at += size_t(index) * 256;
     s.code = uint16_t(s.code + index);
   }
-  if (enable & 8) copy->dst = uint16_t(copy->dst + index);
+  if (enable & 8) copy.dst = uint16_t(copy.dst + index);
+  return copy;
+}
+
+const Inst* run_indexed(Wave& w, const Inst* i) {
+  const Inst copy[1] = {shifted(*i, w.m0)};
+  const uint32_t index = w.m0 & 255, enable = (w.m0 >> 12) & 15;
   if ((i->need & 0xffff) + index > w.acc_offset && enable) {
     uint32_t high = 0;
     for (int k = 0; k < 3; ++k)
@@ -400,6 +406,12 @@ void run_one(Wave& w, const Inst& i) {
   host.set(w.mode, op_table[i.op].fp_mode);
   if ((w.mode >> 27) & 1 && indexed(i)) run_indexed(w, &i);
   else i.fn(w, &i);
+}
+
+bool moved_registers(const Wave& wave, const Inst& inst, Inst& moved) {
+  if (!((wave.mode >> 27) & 1) || !indexed(inst)) return false;
+  moved = shifted(inst, wave.m0);
+  return true;
 }
 
 Stop run_wave(Wave& wave, Program& program, uint64_t budget) { return run<false>(wave, program, budget, nullptr); }

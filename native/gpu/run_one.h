@@ -8,4 +8,8 @@ namespace gpu {
 // to registers (program.cpp).
 void run_one(Wave& wave, const Inst& inst);
 
+// Where s_set_gpr_idx has moved an instruction's registers: the instruction with those it really has. False
+// where nothing is moved.
+bool moved_registers(const Wave& wave, const Inst& inst, Inst& moved);
+
 }  // namespace gpu

@@ -347,8 +347,10 @@ def test_suppressions_let_findings_pass(lds: Document, tmp_path: Path) -> None:
 
 
 def test_bad_requests_are_one_sentence(correct: Path, tmp_path: Path) -> None:
-    said = complaint(rocm_perf("check", "--tool", "hazards", correct), 2)
-    assert "the tool hazards does not exist yet" in said
+    said = complaint(rocm_perf("check", "--tool", "hazard", correct), 2)
+    assert (
+        "no tool is called hazard" in said and "memory, init, race, sync, hazards and all" in said
+    )
     assert "no tool is called raec" in complaint(rocm_perf("check", "--tool", "raec", correct), 2)
     (tmp_path / "bad").write_text("(\n")
     said = complaint(rocm_perf("check", "--suppress", tmp_path / "bad", correct), 2)

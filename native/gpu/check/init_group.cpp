@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "operand_text.h"
+#include "registers.h"
 #include "run_one.h"
 
 namespace gpu::check {
@@ -51,19 +52,9 @@ bool scalar_format(const Inst& inst) {
   }
 }
 
-bool vector_result(const OpInfo& op) {
-  return op.dst_width && op.dst != OpType::MASK && op.dst != OpType::SGPR && op.dst != OpType::None;
-}
-
 // Lanes whose bits go to other lanes, or to all.
 bool crosses_lanes(const Inst& inst) {
   return Format(inst.format) == Format::DPP || op_table[inst.op].cls == InstClass::LDS_OTHER;
-}
-
-uint32_t width(const Inst& inst, int k) {
-  const OpInfo& op = op_table[inst.op];
-  if (op.matrix >= 0 && k == 2) return op.dst_width;  // the accumulator
-  return std::max<uint32_t>(1, width_of[size_t(op.src[k])]);
 }
 
 bool compares(const OpInfo& op) { return op.dst == OpType::MASK; }
@@ -166,7 +157,7 @@ GroupInit::Operands GroupInit::operands_of(const Twin& twin, const Inst& inst) c
   Operands out;
   for (int k = 0; k < 3; ++k) {
     const Source& source = inst.src[k];
-    const uint32_t words = width(inst, k);
+    const uint32_t words = source_width(inst, k);
     if (source.kind == Source::Vector) {
       for (uint32_t row = row_of(source); row < std::min<uint32_t>(row_of(source) + words, kMaxVgprs); ++row) {
         if (!twin.unknown[row]) continue;
@@ -176,8 +167,7 @@ GroupInit::Operands GroupInit::operands_of(const Twin& twin, const Inst& inst) c
         out.computed |= twin.computed[row];
       }
     } else if (source.kind == Source::Scalar) {
-      const uint32_t count = op_table[inst.op].src[k] == OpType::MASK ? 2 : words;
-      for (uint32_t code = source.code; code < std::min<uint32_t>(source.code + count, kMaxSgprs); ++code) {
+      for (uint32_t code = source.code; code < std::min<uint32_t>(source.code + words, kMaxSgprs); ++code) {
         if (!twin.unknown_bits[code]) continue;
         if (!out.any) out.origin = twin.scalar[code];
         out.any = true;
@@ -217,7 +207,7 @@ void GroupInit::compute(const Wave& wave, Twin& twin, const Inst& inst, uint64_t
     }
   } else {
     const bool indexed = wave.mode >> 27 & 1;
-    if (vector_result(op)) {
+    if (vector_result(inst)) {
       for (uint32_t row = inst.dst; row < std::min<uint32_t>(inst.dst + op.dst_width, kMaxVgprs); ++row) {
         if (role.judges && !narrow(inst) && in.unknown) {
           const Lanes same = in.unknown & exec & ~differing(wave.vgpr[row], other.vgpr[row]);
@@ -479,29 +469,10 @@ void GroupInit::check_scalar(const Wave& wave, const Twin& twin, const Inst& ins
 }
 
 void GroupInit::check_addresses(const Wave& wave, const Twin& twin, const Inst& inst, Lanes lanes) {
-  const OpInfo& op = op_table[inst.op];
-  const bool scalar = inst.src[2].kind == Source::Scalar;
-  uint32_t rows = 1;
-  switch (Format(inst.format)) {
-    case Format::GLOBAL:
-      rows = scalar ? 1 : 2;
-      if (scalar) check_scalar(wave, twin, inst, inst.src[2].code, 2);
-      break;
-    case Format::FLAT: rows = 2; break;
-    case Format::SCRATCH:
-      if (scalar) check_scalar(wave, twin, inst, inst.src[2].code, 1);
-      break;
-    case Format::MUBUF:
-    case Format::MTBUF:
-      rows = uint32_t(inst.offen) + inst.idxen;
-      check_scalar(wave, twin, inst, inst.src[2].code, 4);
-      if (inst.sbase.kind == Source::Scalar) check_scalar(wave, twin, inst, inst.sbase.code, 1);
-      break;
-    case Format::DS: rows = op.flags & kOpNoaddr ? 0 : 1; break;
-    default: return;
-  }
+  if (inst.src[2].kind == Source::Scalar) check_scalar(wave, twin, inst, inst.src[2].code, source_width(inst, 2));
+  if (inst.sbase.kind == Source::Scalar) check_scalar(wave, twin, inst, inst.sbase.code, 1);
   if (inst.src[0].kind != Source::Vector) return;
-  for (uint32_t row = row_of(inst.src[0]); rows; ++row, --rows)
+  for (uint32_t row = row_of(inst.src[0]), rows = source_width(inst, 0); rows; ++row, --rows)
     if (const Lanes unknown = twin.unknown[row] & lanes)
       return tell(Sink::Address, wave, inst, twin.vector[row], std::countr_zero(unknown), 0, vector_text(row, 1));
 }

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "race_group.h"
+#include "settings.h"
 
 namespace gpu::check {
 namespace {
@@ -69,7 +70,7 @@ void LaunchRaces::end() {
   if (global_.lost() || lds_lost_)
     findings().not_covered("race: kernel " + kernel + " touches more memory than is kept track of");
   if (uncovered_) findings().not_covered("race: kernel " + kernel + " has workgroups or waves past what can be named");
-  if (!between_groups_ && launch_.group_count > 1)
+  if (settings()->race && !between_groups_ && launch_.group_count > 1)
     findings().not_covered("race: between workgroups, nothing: on gfx90a an atomic store looks like any other");
 }
 

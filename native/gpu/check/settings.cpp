@@ -22,6 +22,7 @@ const Settings* read() {
     found.race |= tool == "race";
     found.sync |= tool == "sync";
     found.reached |= tool == "reached";
+    found.hazards |= tool == "hazards";
     left.remove_prefix(std::min(comma + 1, left.size()));
   }
   record::Line("checks").string("tools", tools).write();  // the log begins, whatever the program does

@@ -6,9 +6,9 @@
 namespace gpu::check {
 
 struct Settings {
-  bool memory = false, init = false, race = false, sync = false;
+  bool memory = false, init = false, race = false, sync = false, hazards = false;
   bool reached = false;  // no tool of the command: what `optimize` asks of its inputs
-  bool watches() const { return init || race || sync || reached; }  // every instruction, that is
+  bool watches() const { return init || race || sync || hazards || reached; }  // every instruction, that is
   bool wants(const std::string& kernel) const;  // a demangled name
 
   std::string kernels;  // a regular expression; empty: all

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "lds_banks.h"
+#include "wait_counts.h"
 
 namespace gpu {
 namespace {
@@ -69,8 +70,9 @@ uint32_t StaticTable::add(const Inst& inst, size_t slot) {
       break;
     case Unit::Wait:
       if (op.flags & kOpWaitCounts) {
-        s.vmcnt = uint16_t((inst.imm & 15) | ((inst.imm >> 14) & 3) << 4);
-        s.lgkmcnt = uint16_t((inst.imm >> 8) & 15);
+        const WaitCounts most = wait_counts(uint32_t(inst.imm));
+        s.vmcnt = uint16_t(most.vm);
+        s.lgkmcnt = uint16_t(most.lgkm);
       }
       break;
     default: break;

@@ -30,7 +30,7 @@ from rocm_perf_lab.trace.library_code import is_library_code
 _POOLED = ("hipMallocAsync", "hipMallocFromPoolAsync")
 
 
-_WATCHING = {"init", "race", "sync"}
+_WATCHING = {"init", "race", "sync", "hazards"}
 
 
 @dataclass(frozen=True)

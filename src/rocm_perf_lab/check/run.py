@@ -20,15 +20,16 @@ from rocm_perf_lab.schema.common import DeviceInfo, Provenance
 from rocm_perf_lab.trace import triton_log
 from rocm_perf_lab.workflow.provenance import command_line
 
-TOOLS: tuple[Tool, ...] = ("memory", "init", "race", "sync")
-NOT_BUILT = ("hazards",)
+TOOLS: tuple[Tool, ...] = ("memory", "init", "race", "sync", "hazards")
+# What compilers answer for is not looked at unless it is asked for.
+USUAL: tuple[Tool, ...] = ("memory", "init", "race", "sync")
 
 
 @dataclass(frozen=True)
 class Options:
     program: str
     arguments: Sequence[str] = ()
-    tools: Sequence[Tool] = TOOLS
+    tools: Sequence[Tool] = USUAL
     kernel: str | None = None
     suppress: Path | None = None
     device: str = "virtual"

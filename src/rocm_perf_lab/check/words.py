@@ -137,6 +137,23 @@ WRITE_FIRST: dict[str, str] = {
     "register": "give the variable a value on every way that leads here",
 }
 
+# What was used before it was ready, and what to wait with.
+HAZARDS: dict[str, str] = {
+    "early-read": "a register that is read before its value has come",
+    "early-write": "a register that is written before a value has come that is still to go there",
+    "early-lds": "LDS that is used before it is known to be written",
+    "wait-states": "too few wait states between two instructions; hardware does not wait",
+}
+WAIT: dict[str, str] = {
+    "vmcnt": "put s_waitcnt with that vmcnt, or a smaller one, before the second",
+    "lgkmcnt": "put s_waitcnt with that lgkmcnt, or a smaller one, before the second",
+    "scalar": "put s_waitcnt lgkmcnt(0) before the second: scalar loads may end in any order",
+    "flat": "put s_waitcnt vmcnt(0) lgkmcnt(0) before the second: either memory may have answered",
+    "barrier": "put that s_waitcnt before the barrier, in the wave that writes",
+    "wait-states": "put s_nop between them, or instructions that need neither: s_nop N makes N + 1 "
+    "wait states, any other instruction one",
+}
+
 
 # What a fault in the code of cooperative groups is: kinds of before, and what they mean there.
 _OF_A_GRID = {"null-pointer": "grid-not-cooperative", "endless": "grid-not-reached"}
@@ -157,6 +174,8 @@ def of(finding: Mapping[str, Any]) -> tuple[str, str, str]:
         return RACES[kind, finding["why"]]
     if tool == "init":
         return kind, UNWRITTEN[kind], WRITE_FIRST[finding["why"]]
+    if tool == "hazards":
+        return kind, HAZARDS[kind], WAIT[finding["why"]]
     kind = _meant(finding)
     return (kind, *FAULTS[kind])
 

@@ -1,4 +1,4 @@
-"""`rocm-perf check`: find races and wrong accesses of a program, on the virtual GPU."""
+"""`rocm-perf check`: find races, wrong accesses and hazards of a program, on the virtual GPU."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ EXAMPLES = examples(
     "rocm-perf check ./app",
     "rocm-perf check --tool race --kernel softmax ./app -- --size 4096",
     "rocm-perf check --suppress known.txt --report findings.html ./app",
+    "rocm-perf check --tool hazards ./assembly",
 )
 
 __all__ = ["app", "arrange"]
@@ -30,17 +31,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def _tools(wanted: str) -> tuple[Tool, ...]:
-    from rocm_perf_lab.check.run import NOT_BUILT, TOOLS
+    from rocm_perf_lab.check.run import TOOLS
 
     words = [word.strip() for word in wanted.split(",")]
     for word in words:
-        if word in NOT_BUILT:
-            raise UsageError(
-                f"the tool {word} does not exist yet", hint="there are memory, init, race and sync"
-            )
         if word not in (*TOOLS, "all"):
             raise UsageError(
-                f"no tool is called {word}", hint="there are memory, init, race, sync and all"
+                f"no tool is called {word}", hint=f"there are {', '.join(TOOLS)} and all"
             )
     return tuple(tool for tool in TOOLS if tool in words or "all" in words)
 
@@ -54,9 +51,9 @@ def check(
         typer.Option(
             "--tool",
             metavar="NAMES",
-            help="memory, init, race, sync, or all; several with commas between.",
+            help="memory, init, race, sync, hazards, or all; several with commas between.",
         ),
-    ] = "all",
+    ] = "memory,init,race,sync",
     kernel: KernelRegex = None,
     suppress: Annotated[
         Path | None,

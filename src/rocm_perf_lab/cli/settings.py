@@ -25,8 +25,8 @@ VARIABLES: dict[str, tuple[str, str | None]] = {
     "ROCM_PERF_CAPTURE": ("a folder", None),
     "ROCM_PERF_CACHE_DIR": ("a folder", None),
     "ROCM_PERF_CHECK": (
-        "memory, init, race, sync, with commas between",
-        r"((memory|init|race|sync|reached)(,(memory|init|race|sync|reached))*)?",
+        "memory, init, race, sync, hazards, with commas between",
+        r"((memory|init|race|sync|hazards|reached)(,(memory|init|race|sync|hazards|reached))*)?",
     ),
     "ROCM_PERF_CHECK_KERNEL": ("a regular expression", None),
     "ROCM_PERF_CHECK_LOG": ("a folder", None),

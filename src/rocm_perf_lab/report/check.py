@@ -92,7 +92,7 @@ def _memory(finding: Finding) -> Iterator[str]:
         yield buffer.kind
     elif not finding.bytes:
         yield f"{size(buffer.size)} of {buffer.kind}"
-    elif finding.tool in ("race", "init"):
+    elif finding.tool in ("race", "init", "hazards"):
         whole = f"{size(buffer.size)} of {buffer.kind}"
         yield f"{finding.bytes} bytes at offset {buffer.offset} of {whole}"
     else:

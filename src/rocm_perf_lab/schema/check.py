@@ -8,7 +8,7 @@ from pydantic import Field
 
 from rocm_perf_lab.schema.common import Document, Model
 
-Tool = Literal["memory", "init", "race", "sync", "fault"]
+Tool = Literal["memory", "init", "race", "sync", "hazards", "fault"]
 
 
 class SourceFrame(Model):
@@ -28,7 +28,9 @@ class HostFrame(Model):
 class Access(Model):
     """One side of a finding: what a work-item did, or work that the host asked for by a call."""
 
-    access: str = Field(description="read, write, atomic update; empty: no access")
+    access: str = Field(
+        description="read, write, atomic update; reads or writes a register; empty: no access"
+    )
     bytes: int = Field(description="of one work-item")
     kernel: str = Field(description="or the call of the host: hipMemcpyAsync …")
     source: str | None = Field(description="the program's own file:line; null without -g")

@@ -1,7 +1,8 @@
 """``python -m rocm_perf_lab.virtual.isa.generate OUTDIR``: the table as C++.
 
 Writes isa.h, isa_tables.cpp (names, operands, opcode lookup), exec_ops_*.cpp (the instruction
-functions, compiled once per instruction set of the host) and exec_index.cpp.
+functions, compiled once per instruction set of the host), exec_index.cpp, and hazard_table.h and .cpp
+(wait states between instructions).
 """
 
 # ruff: noqa: E501 - a row of a table is one line
@@ -21,6 +22,8 @@ from rocm_perf_lab.virtual.isa.classes import (
     matrix_class,
     unit,
 )
+from rocm_perf_lab.virtual.isa.hazards import header as hazards_header
+from rocm_perf_lab.virtual.isa.hazards import tables as hazards_tables
 from rocm_perf_lab.virtual.isa.op import ARCHES, WIDTH, Op
 from rocm_perf_lab.virtual.isa.table import CODES, ENCODINGS, all_ops, vop3_code
 
@@ -336,6 +339,7 @@ def generate(directory: Path) -> list[Path]:
     """Write the C++ into `directory`."""
     directory.mkdir(parents=True, exist_ok=True)
     files = {"isa.h": _header(), "isa_tables.cpp": _tables(), "exec_index.cpp": _exec_index()}
+    files |= {"hazard_table.h": hazards_header(), "hazard_table.cpp": hazards_tables()}
     files |= {f"exec_ops_{n}.cpp": text for n, text in enumerate(_exec_parts())}
     written = []
     for name, text in files.items():

@@ -1,0 +1,82 @@
+// What a wave's memory instructions have not done yet, as far as its s_waitcnts tell: registers whose values
+// are still to come, and LDS that is still to be written.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hazards.h"
+#include "wait_counts.h"
+
+namespace gpu::check {
+
+// Bytes of LDS by lane, of one access or of a load to LDS.
+struct LdsBytes {
+  uint64_t mask = 0;
+  uint32_t size = 0;
+  bool two = false;
+  uint32_t low = UINT32_MAX, high = 0;  // all of them are in [low, high)
+  std::vector<uint32_t> at;  // of each lane, and the second of each where there are two
+
+  LdsBytes() = default;
+  LdsBytes(uint64_t lanes, uint32_t bytes, bool pairs);
+  void place(int lane, uint32_t first, uint32_t second = 0);
+  // The first lane of this and of the other that meet, and the byte at which; false where none does.
+  bool meets(const LdsBytes& other, int& lane, int& others, uint32_t& byte) const;
+};
+// What an instruction touched of LDS; nothing where it touched none.
+LdsBytes lds_bytes(const Step& step);
+
+// One memory instruction. It has ended for a counter when an s_waitcnt has waited for it.
+struct Outstanding {
+  // Those of one order end as they were issued; what is in none may end at any time.
+  enum class Order : uint8_t { None, Vector, Lds, Gds };
+  const Inst* inst = nullptr;
+  bool vm = false, lgkm = false;  // it is counted there and has not ended
+  Order vm_order = Order::None, lgkm_order = Order::None;
+  bool flat = false;  // lanes in LDS come with lgkmcnt, others with vmcnt
+  bool to_lds = false;  // a load that writes LDS
+  Registers result;   // count 0: none
+  uint64_t lanes = 0, lds_lanes = 0;
+  bool told = false;
+  LdsBytes writes;    // of LDS
+  Space space = Space::None;
+  uint32_t size = 0;
+  uint64_t mask = 0, address[kLanes];
+
+  uint64_t pending() const;
+};
+
+class OutstandingOps {
+ public:
+  void begin();
+
+  // Registers that are read or written before their values have come.
+  void look(const Step& step, std::vector<HazardFound>& found);
+  // LDS that a load of the same wave is still to write.
+  void look_at_lds(const Step& step, const LdsBytes& bytes, std::vector<HazardFound>& found);
+  // What the instruction waits for, and what it leaves outstanding.
+  void account(const Step& step);
+
+  // f(const Outstanding&) for each that is still to write LDS.
+  template <class F>
+  void each_write_of_lds(F f) const {
+    for (const auto& op : ops_)
+      if (op->writes.mask) f(*op);
+  }
+
+ private:
+  void wait(uint32_t vm, uint32_t lgkm);
+  void issue(const Step& step);
+  void release(Outstanding& op);
+  void count(const Outstanding& op, int by);
+  Outstanding* newest(const Registers& used, uint64_t lanes, const Outstanding* same_order);
+  HazardFound describe(const Step& step, Outstanding& op, const Registers& used, uint64_t lanes, bool write) const;
+  std::string wait_for(const Outstanding& op) const;
+
+  std::vector<std::unique_ptr<Outstanding>> ops_, spare_;  // as issued
+  // How many of them are to write a register.
+  uint8_t rows_[kMaxVgprs] = {}, codes_[kMaxSgprs] = {};
+};
+
+}  // namespace gpu::check
