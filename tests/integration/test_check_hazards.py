@@ -14,9 +14,11 @@ from rocm_perf_lab.check.run import TOOLS, USUAL
 from rocm_perf_lab.check.words import HAZARDS
 from support.checked_programs import PROGRAMS, Document, built, by_name, check, planted
 from support.hip_build import REPOSITORY, hipcc, need_virtual_gpu
+from support.removed_waits import removals, rounds, without
 
 DEVICE = {"gfx942": "virtual:mi300x", "gfx90a": "virtual:mi210"}
 WAITS, STATES = "check_hazards_waits", "check_hazards_states"
+COMPILED = "check_hazards_compiled"
 # Between vector instructions gfx90a forwards these.
 ONLY_GFX942 = {
     "scalar_to_vector",
@@ -145,10 +147,36 @@ def test_what_a_compiler_made_has_no_hazards(
     target = tmp_path / name
     source = REPOSITORY / "examples" / f"{name}.cpp"
     hipcc(optimised, "-g", f"--offload-arch={architecture}", source, "-o", target)
-    found = check(
-        target, "--tool", "hazards", "--device", DEVICE[architecture], arguments=("-n", "128"), code=0
-    )  # fmt: skip
+    device = ("--device", DEVICE[architecture])
+    found = check(target, "--tool", "hazards", *device, arguments=("-n", "128"), code=0)
     assert found["findings"] == [] and found["clean"]
+
+
+# For a matrix instruction's result the compiler puts wait states even where another instruction
+# has written the register since.
+MORE_THAN_NEEDED = {"doubles_to_vector", "small_doubles_to_vector"}
+
+
+def test_each_wait_that_a_compiler_put_is_missed_when_it_is_taken_out(
+    tmp_path: Path, architecture: str
+) -> None:
+    program = compiled(tmp_path, COMPILED, architecture)
+    device = ("--device", DEVICE[architecture])
+    assert check(program, "--tool", "hazards", *device, code=0)["clean"]
+    every = removals(program)
+    assert {"one less", "behind the next", "no vmcnt", "no lgkmcnt"} >= {r.what for r in every}
+    assert len(every) >= 30
+    missed = set()
+    for taken_out in rounds(every):
+        changed = without(program, taken_out, tmp_path / "changed")
+        found = check(changed, "--tool", "hazards", *device)
+        kernels = {side["kernel"] for finding in found["findings"] for side in finding["sides"]}
+        missed |= {
+            (one.kernel.partition("(")[0], one.instruction[:5])
+            for one in taken_out
+            if one.kernel not in kernels
+        }
+    assert missed <= {(kernel, "s_nop") for kernel in MORE_THAN_NEEDED}
 
 
 def test_hazards_are_looked_for_when_asked(tmp_path: Path) -> None:

@@ -42,9 +42,10 @@ void GroupHazards::look_at_lds(const Step& step, uint32_t number) {
   const OpInfo& op = op_table[step.inst.op];
   WaveState& state = *waves_[number];
   const bool atomic = op.cls == InstClass::LDS_ATOMIC;
-  const LdsBytes bytes = lds_bytes(step);
-  if (!bytes.mask) {
-    if (op.unit == Unit::Lds && op.flags & kOpNoaddr && !unsettled_.empty())
+  if (unsettled_.empty() && !state.outstanding.loads_to_lds()) return;
+  LdsBytes bytes;
+  if (!lds_bytes(step, bytes)) {
+    if (op.unit == Unit::Lds && op.flags & kOpNoaddr)
       findings().not_covered(
           "whether ds_append, ds_consume and accesses without addresses meet LDS that is still "
           "to be written");
@@ -52,8 +53,8 @@ void GroupHazards::look_at_lds(const Step& step, uint32_t number) {
   }
   state.outstanding.look_at_lds(step, bytes, found_);
   for (Unsettled& one : unsettled_) {
-    int lane, writer;
-    uint32_t byte;
+    int lane = -1, writer = -1;
+    uint32_t byte = 0;
     if (one.told || one.wave == number || one.barriers != state.barriers) continue;
     if (!bytes.meets(one.bytes, lane, writer, byte)) continue;
     one.told = true;

@@ -10,31 +10,10 @@
 namespace gpu::check {
 namespace {
 
-using Order = Outstanding::Order;
-
-bool between(InstClass cls, InstClass first, InstClass last) { return cls >= first && cls <= last; }
+using Order = Counted::Order;
 
 bool overlap(const Registers& a, const Registers& b) {
   return a.vector == b.vector && a.first < b.first + b.count && b.first < a.first + a.count && (a.bytes & b.bytes);
-}
-
-// As the counters see it; false where nothing is counted.
-bool counted(const Inst& inst, Outstanding& op) {
-  const OpInfo& info = op_table[inst.op];
-  switch (info.unit) {
-    case Unit::Vmem:
-      op.vm = true;
-      op.vm_order = Order::Vector;
-      op.flat = op.lgkm = Format(inst.format) == Format::FLAT;
-      return true;
-    case Unit::Lds:
-      op.lgkm = true;
-      op.lgkm_order = inst.gds ? Order::Gds : Order::Lds;
-      return true;
-    case Unit::Smem: op.lgkm = true; return true;
-    case Unit::Message: op.lgkm = info.cls == InstClass::SENDMSG; return op.lgkm;
-    default: return false;
-  }
 }
 
 const char* counter_of(const Outstanding& op) {
@@ -45,31 +24,60 @@ const char* counter_of(const Outstanding& op) {
 
 }  // namespace
 
-LdsBytes::LdsBytes(uint64_t lanes, uint32_t bytes, bool pairs) : mask(lanes), size(bytes), two(pairs) {
-  at.resize(pairs ? 2 * kLanes : kLanes);
+bool Counted::in_order_with(const Counted& other) const {
+  if (vm != other.vm || lgkm != other.lgkm) return false;
+  const Order mine = vm ? vm_order : lgkm_order, its = vm ? other.vm_order : other.lgkm_order;
+  return mine != Order::None && mine == its;
+}
+
+Counted counted(const Inst& inst) {
+  const OpInfo& op = op_table[inst.op];
+  Counted out;
+  switch (op.unit) {
+    case Unit::Vmem:
+      out.vm = true;
+      out.vm_order = Order::Vector;
+      out.flat = out.lgkm = Format(inst.format) == Format::FLAT;
+      break;
+    case Unit::Lds:
+      out.lgkm = true;
+      out.lgkm_order = inst.gds ? Order::Gds : Order::Lds;
+      break;
+    case Unit::Smem: out.lgkm = true; break;
+    default: out.lgkm = op.cls == InstClass::SENDMSG;
+  }
+  return out;
+}
+
+void LdsBytes::begin(uint64_t lanes, uint32_t bytes, bool pairs) {
+  mask = lanes;
+  size = bytes;
+  two = pairs;
+  low = UINT32_MAX;
+  high = 0;
 }
 
 void LdsBytes::place(int lane, uint32_t first, uint32_t second) {
-  at[size_t(lane)] = first;
+  at[0][lane] = first;
   low = std::min(low, first);
   high = std::max(high, first + size);
   if (!two) return;
-  at[size_t(kLanes + lane)] = second;
+  at[1][lane] = second;
   low = std::min(low, second);
   high = std::max(high, second + size);
 }
 
 bool LdsBytes::meets(const LdsBytes& other, int& lane, int& others, uint32_t& byte) const {
   if (!mask || !other.mask || low >= other.high || other.low >= high) return false;
-  const size_t mine = two ? 2 : 1, its = other.two ? 2 : 1;
+  const int mine = two ? 2 : 1, its = other.two ? 2 : 1;
   for (uint64_t left = mask; left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    for (size_t m = 0; m < mine; ++m) {
-      const uint32_t a = at[m * kLanes + size_t(l)];
+    for (int m = 0; m < mine; ++m) {
+      const uint32_t a = at[m][l];
       for (uint64_t right = other.mask; right; right &= right - 1) {
         const int r = std::countr_zero(right);
-        for (size_t n = 0; n < its; ++n) {
-          const uint32_t b = other.at[n * kLanes + size_t(r)];
+        for (int n = 0; n < its; ++n) {
+          const uint32_t b = other.at[n][r];
           if (a >= b + other.size || b >= a + size) continue;
           lane = l;
           others = r;
@@ -82,16 +90,15 @@ bool LdsBytes::meets(const LdsBytes& other, int& lane, int& others, uint32_t& by
   return false;
 }
 
-LdsBytes lds_bytes(const Step& step) {
+bool lds_bytes(const Step& step, LdsBytes& bytes) {
   const MemAccess& access = step.access;
   const uint64_t mask = access.space == Space::Lds ? access.mask : access.space == Space::Global ? access.lds_mask : 0;
-  if (!mask) return {};
-  LdsBytes out(mask, access.size, access.two);
+  bytes.begin(mask, access.size, access.two);
   for (uint64_t left = mask; left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    out.place(l, uint32_t(access.address[l]), access.two ? uint32_t(access.address2[l]) : 0);
+    bytes.place(l, uint32_t(access.address[l]), access.two ? uint32_t(access.address2[l]) : 0);
   }
-  return out;
+  return mask;
 }
 
 uint64_t Outstanding::pending() const {
@@ -152,17 +159,12 @@ void OutstandingOps::wait(uint32_t vm, uint32_t lgkm) {
   }
 }
 
-// `same_order`: what this one writes comes after what it has written.
-Outstanding* OutstandingOps::newest(const Registers& used, uint64_t lanes, const Outstanding* same_order) {
+Outstanding* OutstandingOps::newest(const Registers& used, uint64_t lanes, const Counted* own) {
   for (auto it = ops_.rbegin(); it != ops_.rend(); ++it) {
     Outstanding& op = **it;
     const uint64_t pending = op.pending();
     if (!pending || !overlap(used, op.result) || (used.vector && !(pending & lanes))) continue;
-    if (same_order && op.vm == same_order->vm && op.lgkm == same_order->lgkm &&
-        (op.vm ? op.vm_order != Order::None && op.vm_order == same_order->vm_order
-               : op.lgkm_order != Order::None && op.lgkm_order == same_order->lgkm_order))
-      continue;
-    return &op;
+    if (!own || !op.in_order_with(*own)) return &op;
   }
   return nullptr;
 }
@@ -190,8 +192,7 @@ HazardFound OutstandingOps::describe(const Step& step, Outstanding& op, const Re
   out.text.append(write ? " may get the result of the first afterwards" : " may not hold the result of the first yet");
   out.text.append(": s_waitcnt ").append(wait_for(op)).append(" waits for it");
   const int lane = used.vector ? std::countr_zero(op.pending() & lanes) : -1;
-  const bool atomic = between(InstClass(op.inst->cls), InstClass::LDS_ATOMIC, InstClass::LDS_ATOMIC) ||
-                      op_table[op.inst->op].flags & kOpAtomic;
+  const bool atomic = op_table[op.inst->op].flags & kOpAtomic || op_table[op.inst->op].cls == InstClass::LDS_ATOMIC;
   out.first = {op.inst, 0, op.size, lane, atomic ? "atomic update" : "read"};
   out.then = {&step.inst, 0, 0, lane, write ? "writes " : "reads "};
   out.then.access.append(name);
@@ -213,26 +214,25 @@ void OutstandingOps::look(const Step& step, std::vector<HazardFound>& found) {
       if (at[n]) return true;
     return false;
   };
-  const auto tell = [&](const Registers& used, bool write, const Outstanding* same_order) {
+  const auto tell = [&](const Registers& used, bool write, const Counted* own) {
     if (!waits(used)) return;
     const uint64_t lanes = step.lanes_of(used);
-    while (Outstanding* op = newest(used, lanes, same_order)) {
+    while (Outstanding* op = newest(used, lanes, own)) {
       found.push_back(describe(step, *op, used, lanes, write));
       count(*op, -1);
       op->told = true;
     }
   };
   for (const Registers& read : step.known.registers.reads) tell(read, false, nullptr);
-  Outstanding own;
-  const bool memory = counted(step.inst, own);
-  for (const Registers& write : step.known.registers.writes) tell(write, true, memory ? &own : nullptr);
+  const Counted own = counted(step.inst);
+  for (const Registers& write : step.known.registers.writes) tell(write, true, own.any() ? &own : nullptr);
 }
 
 void OutstandingOps::look_at_lds(const Step& step, const LdsBytes& bytes, std::vector<HazardFound>& found) {
   for (auto it = ops_.rbegin(); it != ops_.rend(); ++it) {
     Outstanding& op = **it;
-    int lane, writer;
-    uint32_t byte;
+    int lane = -1, writer = -1;
+    uint32_t byte = 0;
     if (!op.to_lds || !op.vm || op.told || !bytes.meets(op.writes, lane, writer, byte)) continue;
     op.told = true;
     HazardFound out;
@@ -250,8 +250,8 @@ void OutstandingOps::look_at_lds(const Step& step, const LdsBytes& bytes, std::v
 
 void OutstandingOps::issue(const Step& step) {
   const Inst& inst = step.inst;
-  Outstanding probe;
-  if (!counted(inst, probe)) return;
+  const Counted how = counted(inst);
+  if (!how.any()) return;
   std::unique_ptr<Outstanding> op;
   if (spare_.empty()) {
     op = std::make_unique<Outstanding>();
@@ -259,13 +259,11 @@ void OutstandingOps::issue(const Step& step) {
     op = std::move(spare_.back());
     spare_.pop_back();
   }
+  static_cast<Counted&>(*op) = how;
   op->inst = &inst;
-  op->vm = probe.vm, op->lgkm = probe.lgkm;
-  op->vm_order = probe.vm_order, op->lgkm_order = probe.lgkm_order;
-  op->flat = probe.flat;
   op->told = false;
   op->result = {};
-  op->writes = {};
+  op->writes.mask = 0;
   op->lanes = step.exec;
   const MemAccess& access = step.access;
   op->space = access.space;
@@ -279,14 +277,14 @@ void OutstandingOps::issue(const Step& step) {
   if (op->mask) std::memcpy(op->address, access.address, op->mask == 1 ? sizeof access.address[0] : sizeof op->address);
   op->to_lds = inst.lds || op_table[inst.op].flags & kOpToLds;
   if (op->to_lds) {
-    op->writes = LdsBytes(op->mask, 4, false);
+    op->writes.begin(op->mask, 4, false);
     const uint32_t base = uint32_t((step.wave.m0 & 0xffff) + inst.imm);
     for (uint64_t left = op->mask; left; left &= left - 1) {
       const int l = std::countr_zero(left);
       op->writes.place(l, base + 4 * uint32_t(l));
     }
   } else if (access.write && (access.space == Space::Lds || op->lds_lanes)) {
-    op->writes = lds_bytes(step);
+    lds_bytes(step, op->writes);
   }
   for (const Registers& write : step.known.registers.writes) {
     op->result = write;

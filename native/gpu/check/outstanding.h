@@ -16,25 +16,32 @@ struct LdsBytes {
   uint32_t size = 0;
   bool two = false;
   uint32_t low = UINT32_MAX, high = 0;  // all of them are in [low, high)
-  std::vector<uint32_t> at;  // of each lane, and the second of each where there are two
+  uint32_t at[2][kLanes];  // of each lane, and the second of each where there are two
 
-  LdsBytes() = default;
-  LdsBytes(uint64_t lanes, uint32_t bytes, bool pairs);
+  void begin(uint64_t lanes, uint32_t bytes, bool pairs);
   void place(int lane, uint32_t first, uint32_t second = 0);
   // The first lane of this and of the other that meet, and the byte at which; false where none does.
   bool meets(const LdsBytes& other, int& lane, int& others, uint32_t& byte) const;
 };
-// What an instruction touched of LDS; nothing where it touched none.
-LdsBytes lds_bytes(const Step& step);
+// What an instruction touched of LDS; false where it touched none.
+bool lds_bytes(const Step& step, LdsBytes& bytes);
 
-// One memory instruction. It has ended for a counter when an s_waitcnt has waited for it.
-struct Outstanding {
-  // Those of one order end as they were issued; what is in none may end at any time.
+// Where a memory instruction is counted. Those of one order end as they were issued; what is in none may end at
+// any time.
+struct Counted {
   enum class Order : uint8_t { None, Vector, Lds, Gds };
-  const Inst* inst = nullptr;
   bool vm = false, lgkm = false;  // it is counted there and has not ended
   Order vm_order = Order::None, lgkm_order = Order::None;
   bool flat = false;  // lanes in LDS come with lgkmcnt, others with vmcnt
+
+  bool any() const { return vm || lgkm; }
+  bool in_order_with(const Counted& other) const;
+};
+Counted counted(const Inst& inst);
+
+// One memory instruction. It has ended for a counter when an s_waitcnt has waited for it.
+struct Outstanding : Counted {
+  const Inst* inst = nullptr;
   bool to_lds = false;  // a load that writes LDS
   Registers result;   // count 0: none
   uint64_t lanes = 0, lds_lanes = 0;
@@ -58,6 +65,12 @@ class OutstandingOps {
   // What the instruction waits for, and what it leaves outstanding.
   void account(const Step& step);
 
+  // Whether any is still to write LDS that was not told of.
+  bool loads_to_lds() const {
+    for (const auto& op : ops_)
+      if (op->to_lds && op->vm && !op->told) return true;
+    return false;
+  }
   // f(const Outstanding&) for each that is still to write LDS.
   template <class F>
   void each_write_of_lds(F f) const {
@@ -70,7 +83,8 @@ class OutstandingOps {
   void issue(const Step& step);
   void release(Outstanding& op);
   void count(const Outstanding& op, int by);
-  Outstanding* newest(const Registers& used, uint64_t lanes, const Outstanding* same_order);
+  // The last that is to write registers; not such as the instruction's own result comes after.
+  Outstanding* newest(const Registers& used, uint64_t lanes, const Counted* own);
   HazardFound describe(const Step& step, Outstanding& op, const Registers& used, uint64_t lanes, bool write) const;
   std::string wait_for(const Outstanding& op) const;
 
