@@ -57,10 +57,7 @@ uint64_t Step::lanes_of(const Registers& registers) const {
   return exec;
 }
 
-LaunchHazards::LaunchHazards(const Launch& launch)
-    : launch_(launch),
-      arch_(launch.program->arch()),
-      known_(size_t(launch.program->end() - launch.program->base()) / 4 + 1) {}
+LaunchHazards::LaunchHazards(const Launch& launch) : launch_(launch), arch_(launch.program->arch()) {}
 
 LaunchHazards::~LaunchHazards() = default;
 
@@ -71,6 +68,7 @@ const HazardInst& LaunchHazards::known(const Inst& inst) {
 }
 
 Observer* LaunchHazards::begin(WorkgroupContext& group) {
+  if (known_.empty()) known_.resize(size_t(launch_.program->end() - launch_.program->base()) / 4 + 1);
   std::unique_ptr<GroupHazards> next;
   if (spare_.empty()) {
     next = std::make_unique<GroupHazards>(*this);

@@ -75,7 +75,7 @@ class OutstandingOps {
   template <class F>
   void each_write_of_lds(F f) const {
     for (const auto& op : ops_)
-      if (op->writes.mask) f(*op);
+      if (op->writes.mask && (op->to_lds ? op->vm : op->lgkm)) f(*op);
   }
 
  private:

@@ -347,6 +347,19 @@ __global__ void clean_elsewhere(Buffers b) {
   b.out[place()] = x + y + z;
 }
 
+// A flat store to LDS is there when lgkmcnt says so, whatever vmcnt says.
+template <bool right>
+__global__ void clean_flat_for_others(Buffers b) {
+  int x;
+  __shared__ int tile[kThreads];
+  asm volatile(
+      "flat_store_dword %1, %2\n s_waitcnt lgkmcnt(0)\n s_barrier\n ds_read_b32 %0, %3\n s_waitcnt vmcnt(0) lgkmcnt(0)"
+      : "=&v"(x)
+      : "v"((int*)&tile[threadIdx.x]), "v"(place()), "v"(lds(&tile[threadIdx.x ^ 64]))
+      : "memory");
+  b.out[place()] = x;
+}
+
 // More than a counter can hold: the first has ended when the last is issued.
 template <bool right>
 __global__ void clean_full_counter(Buffers b) {
@@ -371,7 +384,8 @@ void run() {
               scalar_used<right>, scalar_counted<right>, scalar_used_by_vector<right>, scalar_is_an_address<right>,
               scalar_overwritten<right>, branch_on_a_load<right>, time_used<right>, mixed<right>, flat_used<right>,
               flat_in_lds_used<right>, written_for_others<right>, waited_behind_the_barrier<right>,
-              loaded_for_others<right>, clean_in_order<right>, clean_elsewhere<right>, clean_full_counter<right>});
+              loaded_for_others<right>, clean_in_order<right>, clean_elsewhere<right>, clean_full_counter<right>,
+              clean_flat_for_others<right>});
 }
 
 int main() {
