@@ -243,7 +243,11 @@ void a_pattern_is_searched_for_in_names_of_any_length() {
   CHECK(found("scale", "void scale<float>(float*)") && !found("^scale", "void scale<float>(float*)"));
   CHECK(found("^a|b$", "xyb") && found("^a|b$", "axy") && !found("^a|b$", "xay"));
   CHECK(found("", "k") && found("(ab)\\1", "xababx") && !found("(ab)\\1", "xabax"));
-  for (const char* wrong : {"(", "a)(b", "[z-a]", "*"}) {
+  for (const char* wrong : {"(", "a)(b", "*",
+#ifdef __GLIBCXX__
+                            "[z-a]",  // libc++ takes it, and finds nothing
+#endif
+       }) {
     bool refused = false;
     try {
       codeobject::NamePattern pattern(wrong);

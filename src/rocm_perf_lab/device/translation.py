@@ -10,6 +10,7 @@ import struct
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from rocm_perf_lab.device.toolchain import cache_dir, find_toolchain
 from rocm_perf_lab.errors import MissingTool
@@ -39,16 +40,25 @@ def why_not() -> str | None:
     return _no_way()
 
 
-def compiler() -> tuple[list[str], Mapping[str, str]]:
-    """A clang for the host: what HIP programs are built with here, or ROCm's."""
-    own = Path(os.environ.get("ROCM_PATH") or "/opt/rocm") / "llvm" / "bin" / "clang"
+class Compiler(NamedTuple):
+    """Command prefixes, and what their processes are told."""
+
+    clang: tuple[str, ...]
+    lld: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def compiler() -> Compiler:
+    """A clang for the host: what HIP programs are built with here, or ROCm's. It links by its own
+    lld: a machine need not have another linker."""
+    own = Path(os.environ.get("ROCM_PATH") or "/opt/rocm") / "llvm" / "bin"
     try:
         found = find_toolchain()
     except MissingTool:
-        if not os.access(own, os.X_OK):
+        if not all(os.access(own / name, os.X_OK) for name in ("clang", "ld.lld")):
             raise
-        return [str(own)], {}
-    return list(found.clang), found.environment
+        return Compiler((str(own / "clang"),), (str(own / "ld.lld"),), {})
+    return Compiler(found.clang, found.lld, found.environment)
 
 
 def _no_way() -> str | None:

@@ -23,7 +23,7 @@ KEPT_BYTES, KEPT_FILES = 512 << 20, 4096
 SEAL = b"rplblk01"
 # As the executor's own functions are compiled (native/CMakeLists.txt); no headers and no library.
 FLAGS = (
-    "-std=c++20", "-O2", "-fPIC", "-shared", "-nostdlib", "-nostdinc", "-nostdinc++",
+    "-std=c++20", "-O2", "-fPIC", "-nostdinc", "-nostdinc++",
     "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off", "-fno-math-errno",
     "-fno-trapping-math", "-fno-stack-protector", "-fno-sanitize=all", "-fno-strict-aliasing", "-w",
     # A lane function that is called, not taken apart, keeps a loop from becoming vector code.
@@ -37,16 +37,21 @@ def _host_flags() -> list[str]:
 
 
 def _compile(source: Path, target: Path) -> None:
-    clang, environment = translation.compiler()
-    words = [*clang, "-x", "c++", *FLAGS, *_host_flags(), "-I", str(library_dir() / "lanes")]
-    subprocess.run(
-        [*words, str(source), "-o", str(target)],
-        check=True,
-        timeout=TIMEOUT_S,
-        cwd=target.parent,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **environment},
-    )
+    clang, lld, environment = translation.compiler()
+    headers, made = str(library_dir() / "lanes"), str(source.with_suffix(".o"))
+    compiled = [*clang, "-x", "c++", *FLAGS, *_host_flags(), "-I", headers]
+    for command in (
+        [*compiled, "-c", str(source), "-o", made],
+        [*lld, "-shared", made, "-o", str(target)],
+    ):
+        subprocess.run(
+            command,
+            check=True,
+            timeout=TIMEOUT_S,
+            cwd=target.parent,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **environment},
+        )
 
 
 def translate(text: str, target: Path) -> None:
