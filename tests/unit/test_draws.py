@@ -193,6 +193,17 @@ def test_less_than_a_workgroup_is_among_the_sizes() -> None:
     assert "sizes of half a workgroup" not in draws.smaller(100, 256)
 
 
+@pytest.mark.parametrize(("kind", "bits"), [("f32", 16), ("f32", 13), ("f64", 29)])
+def test_numbers_half_way_between_two_of_a_shorter_format_are_drawn(kind: str, bits: int) -> None:
+    old = np.linspace(1, 9, 200).astype(TYPES[kind].numpy).view(np.uint8)
+    place = draws.Place(TYPES[kind], ())
+    drawn = draws.drawn_floats(RNG(3), old, "halves of shorter formats", place)
+    found = drawn.view(f"<u{TYPES[kind].size}")
+    half = found % (1 << bits) == 1 << (bits - 1)
+    odd = (found >> bits) % 2 == 1
+    assert (half & odd).sum() > 20 and (half & ~odd).sum() > 20
+
+
 def test_sizes_by_whose_reciprocals_no_division_is_done_are_among_them() -> None:
     double, single = draws.NO_RECIPROCAL.values()
     assert double * (1.0 / double) < 1

@@ -166,6 +166,24 @@ def _coarse(rng: Rng, captured: Numbers, place: Place) -> Numbers:
     return drawn
 
 
+# Bits that a conversion rounds away: to bfloat16 and to half, from double to float.
+_CUT = {4: (16, 13), 8: (29,)}
+
+
+def _halfway(rng: Rng, captured: Numbers, place: Place) -> Numbers:
+    """Half-way between two numbers of a shorter format, even and odd ones: what rounds them
+    otherwise than to even gives another number."""
+    drawn, size = _same_range(rng, captured, place), place.kind.size
+    if size not in _CUT:
+        return drawn
+    bits = drawn.astype(f"<f{size}").view(f"<u{size}")
+    cut = rng.choice(np.array(_CUT[size], bits.dtype), len(bits))
+    one = bits.dtype.type(1)
+    halves = (bits >> cut << cut) | (one << (cut - one))
+    found: Numbers = halves.view(f"<f{size}").astype(np.float64)
+    return found
+
+
 def _alone(special: float, late: bool = False, often: int = 1) -> Draw:
     """So often a special value, and every number else finite: what becomes of it is not hidden by
     others."""
@@ -222,6 +240,7 @@ FLOATS: Mapping[str, Draw] = {
     COARSE: _coarse,
     EXTREMES: _extremes,
     SPECIAL_EDGES: _special_edges,
+    "halves of shorter formats": _halfway,
 }
 # In one column of all.
 ALONE_IN_ONE: Mapping[str, Draw] = {
