@@ -205,11 +205,10 @@ def test_numbers_half_way_between_two_of_a_shorter_format_are_drawn(kind: str, b
 
 
 def test_sizes_by_whose_reciprocals_no_division_is_done_are_among_them() -> None:
-    double, single = draws.NO_RECIPROCAL.values()
+    double, single = draws.divisors(80).values()
     assert double * (1.0 / double) < 1
     assert np.float32(single) * (np.float32(1) / np.float32(single)) < 1
-    assert {double, single} <= set(draws.smaller(80, 64).values())
-    assert not {double, single} & set(draws.smaller(40, 64).values())
+    assert draws.divisors(44) == draws.divisors(80)  # narrow pictures may be wider, too
 
 
 @given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=1, max_size=50), st.integers(0, 99))

@@ -571,16 +571,23 @@ def _divided_alike(value: int) -> int:
 
 _FEW_KINDS = 16  # a number below this may say which of several
 _TURNED = range(2, 8)  # of such a number, or of several that are yes or no
-# 49 * (1.0 / 49) and 41 * (1.0f / 41) are less than one, the first for which that is so.
-NO_RECIPROCAL = {"sizes without a reciprocal": 49, "sizes without one in single precision": 41}
 # Also of one argument alone.
 ALONE = {"sizes of nought": 0, "sizes of one": 1, "sizes of two": 2, "sizes of three": 3}
+
+
+# 49 * (1.0 / 49) and 41 * (1.0f / 41) are less than one, the first for which that is so.
+_NO_RECIPROCAL = {"sizes without a reciprocal": 49, "sizes without one in single precision": 41}
+
+
+def divisors(value: int) -> dict[str, int]:
+    """What a size may be that something is divided by, smaller or larger."""
+    return dict(_NO_RECIPROCAL) if value >= _FEW_KINDS else {}
 
 
 def smaller(value: int, workgroup: int) -> dict[str, int]:
     """Sizes below a size, by the names of the sets they make: a few less, one that the same powers
     of two divide, as many whole workgroups as fit below it, and one past those; less than one
-    workgroup; those that no product with a reciprocal divides by; next to none."""
+    workgroup; next to none."""
     if value < 0:
         return {}
     # Perhaps no size, but where to begin, or which of several.
@@ -597,7 +604,6 @@ def smaller(value: int, workgroup: int) -> dict[str, int]:
         "sizes of whole workgroups": whole,
         "sizes one past whole workgroups": whole + 1,
         "sizes of half a workgroup": few,
-        **NO_RECIPROCAL,
     }
     some = {name: size for name, size in wanted.items() if 1 < size < value}
     next_to_none = {name: size for name, size in ALONE.items() if size < value}

@@ -333,7 +333,7 @@ def named_arguments(scalar: Argument, names: Sequence[int]) -> list[tuple[int, b
 def integer_arguments(capture: Capture, scalar: Argument) -> dict[str, tuple[int, bytes]]:
     """Other values for a whole number among the arguments, each to be tried, by set."""
     value = int(scalar.value)
-    others = draws.smaller(value, max(capture.dispatch.workgroup))
+    others = draws.smaller(value, max(capture.dispatch.workgroup)) | draws.divisors(value)
     if scalar.boolean and value in (0, 1):
         others = {"sizes one less": 1 - value}
     return {name: _argument(scalar, v) for name, v in others.items() if v >= 0 or _signed(scalar)}

@@ -95,7 +95,9 @@ def _collected(child: int, reader: int, asked: Mapping[str, Any]) -> Any:
     code = os.waitstatus_to_exitcode(status)
     if late:
         return {"unparsed": f"was stopped: it took more than {asked['wall_s']:g} s"}
-    if code < 0 and used.ru_utime + used.ru_stime >= asked["cpu_s"]:
+    # The system's own count of its limit may be a little ahead of what it says was used.
+    spent = used.ru_utime + used.ru_stime >= asked["cpu_s"] or code == -signal.SIGXCPU
+    if code < 0 and spent:
         return {"unparsed": f"was stopped: it took more than {asked['cpu_s']} s"}
     try:
         return json.loads(found)
