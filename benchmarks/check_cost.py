@@ -28,7 +28,7 @@ PROGRAMS: tuple[tuple[str, list[str]], ...] = (
     ("attention", ["-h", "4", "-s", "512"]),
     ("nbody", ["-n", "8192"]),
 )
-TOOLS = ("memory", "race", "sync", "hazards")
+TOOLS = ("memory", "init", "race", "sync", "hazards")
 
 
 def cost(program: Path, arguments: list[str], tool: str | None) -> dict[str, float]:
