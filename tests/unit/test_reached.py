@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
+from rocm_perf_lab.optimize.plan import Plan
 from rocm_perf_lab.optimize.reached import (
     ENTER,
     FALSE,
@@ -13,12 +16,16 @@ from rocm_perf_lab.optimize.reached import (
     RAN,
     STAY,
     TRUE,
+    UNSEEN,
     YES,
+    Piece,
     Seen,
     Source,
+    differs,
     judge,
     missing,
 )
+from rocm_perf_lab.replay.session import ReplaySession
 
 BOTH = RAN | TRUE | FALSE
 BEFORE = Source(
@@ -122,3 +129,29 @@ def test_spaces_and_remarks_make_no_other_line() -> None:
     )
     old = seen(BEFORE, (4, 9, BOTH, RAN | FALSE), (4, 24, RAN, 0)).of(BEFORE)
     assert judge(BEFORE, old, own, {}) is None
+
+
+class _Session:
+    """A virtual device on which nothing names the source."""
+
+    device = SimpleNamespace(kind="virtual")
+    timeout_s = 1.0
+
+    def __enter__(self) -> _Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def load(self, image: bytes) -> int:
+        return len(image)
+
+    def noted(self, kind: str) -> list[dict[str, object]]:
+        return []
+
+
+def test_that_nothing_was_seen_is_a_refusal() -> None:
+    plan = Plan((), ())
+    piece = Piece(lambda _: cast(ReplaySession, _Session()), plan, (), b"", b"")
+    why = differs(BEFORE, AFTER, [piece])
+    assert why is not None and why.startswith(UNSEEN)

@@ -165,6 +165,8 @@ class Attempt:
         """A line that no input of the result check reached, and that is not in both builds. Late,
         because it takes two more builds, and runs of both on everything. None also where that
         cannot be had: on hardware, and where --build does not say where options go."""
+        if not self.builder.can_show_lines:
+            return None
         path, folder = self.context.path, self.folder.with_name(f"{self.folder.name}-lines")
         sources, lines = [], list[Built]()
         try:
@@ -172,7 +174,7 @@ class Attempt:
                 own = folder / name
                 found = self.builder.lines_build(path, source, own)
                 if found is None:
-                    return None
+                    return f"{reached.UNSEEN}: it does not build for that"
                 sources.append(reached.Source(own / path.name, source))
                 lines.append(found)
             pieces = self.target.pieces(changed, built, (lines[0], lines[1]))

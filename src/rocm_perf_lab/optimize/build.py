@@ -174,6 +174,11 @@ class Builder:
         order instructions in another way then. None: it cannot be had."""
         return self._otherwise(self.recipe.with_debug(), changed, text, folder)
 
+    @property
+    def can_show_lines(self) -> bool:
+        """Whether it is clear how to ask for that."""
+        return self.recipe.with_lines() != self.recipe
+
     def lines_build(self, changed: Path, text: str, folder: Path) -> Built | None:
         """Built once so that instructions tell which lines ran. None: it cannot be had."""
         return self._otherwise(self.recipe.with_lines(), changed, text, folder)

@@ -28,6 +28,7 @@ SLOWED = 20  # times: hardly optimized, and every instruction looked at
 # a decision, what to take or where to go, by one or more of them; lanes in a branch, and not.
 RAN, TRUE, FALSE, YES, NO, ENTER, STAY = 1, 2, 4, 8, 16, 32, 64
 _COMPARED, _CHOSEN, _PARTED = TRUE | FALSE, YES | NO, ENTER | STAY
+UNSEEN = "which of its lines the inputs reach cannot be seen"
 NOT_RUN = "no input that was tried leads there"
 ONE_WAY = "every input that was tried decides it one way"
 _DIVIDES = ("/", "%")  # which compilers make of comparisons
@@ -94,12 +95,16 @@ class Seen:
 def differs(before: Source, after: Source, pieces: Sequence[Piece]) -> str | None:
     """Why it is not known that two builds do the same: a line that no input reached, and that is
     not in both; None: there is none."""
-    seen = Seen()
+    seen, looked = Seen(), False
     for piece in pieces:
         try:
-            seen.add(_noted(piece))
+            noted = _noted(piece)
+            looked |= noted is not None
+            seen.add(noted or ())
         except PerfLabError as error:
-            return f"which of its lines the inputs reach cannot be seen: {error.message}"
+            return f"{UNSEEN}: {error.message}"
+    if looked and not (seen.of(before) and seen.of(after)):
+        return f"{UNSEEN}: its code names no line of the source"
     return judge(before, seen.of(before), after, seen.of(after))
 
 
@@ -152,10 +157,11 @@ def _normal(line: str) -> str:
     return re.sub(r"\s+", " ", line.partition("//")[0]).strip()
 
 
-def _noted(piece: Piece) -> list[dict[str, Any]]:
+def _noted(piece: Piece) -> list[dict[str, Any]] | None:
+    """None: this device does not tell."""
     with piece.open_session(SEEING_LINES) as session:
         if session.device.kind != "virtual":
-            return []
+            return None
         session.timeout_s = SLOWED * limit_s(piece.plan.run_s)
         builds = [session.load(piece.before), session.load(piece.after)]
         for inputs in piece.sets:
